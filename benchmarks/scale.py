@@ -10,7 +10,7 @@
 Bar 1: every model by `fit_dataset` against `fit` in memory, from Parquet, CSV, ARFF and Dask.
 Bar 2: SkDB on splice-like rows beside XGBoost with external memory: time, memory, growth.
 Bar 3: large data sets in ARFF: quality beside `fit` and XGBoost (needs --data).
-Bar 4: learning killed at random moments and resumed.
+Bar 4: learning from a file, Dask and Spark frames, killed at random moments and resumed.
 Part databases: models learnt from DuckDB and SQLite against `fit`, and time beside a file.
 Part flagship: `PriorwiseClassifier.fit_dataset` within 2 GB beside XGBoost with external memory
 and a fit to fewer rows in memory; the same killed at random moments and resumed.
@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--database-rows", type=numbers, help="rows of the part databases")
     parser.add_argument("--flagship-rows", type=int, default=10_000_000)
     parser.add_argument("--memory-rows", type=int, default=1_000_000, help="of the fit in memory")
-    parser.add_argument("--kills", type=int, default=20, help="of the part flagship")
+    parser.add_argument("--kills", type=int, default=20, help="of bar 4 and the part flagship")
     parser.add_argument("--bars", type=numbers, default=[1, 2, 3, 4])
     parser.add_argument("--rows", type=numbers, default=[1_000_000, 3_000_000, 10_000_000])
     parser.add_argument("--rival-rows", type=numbers, default=[1_000_000, 10_000_000])
@@ -72,7 +72,7 @@ def main() -> None:
     if 3 in given.bars and given.data is not None:
         large_sets.show(given.data, folder, given.max_rows, given.jobs)
     if 4 in given.bars:
-        interruptions.show(folder, given.kill_rows, given.jobs)
+        interruptions.show(folder, given.kill_rows, given.kills, given.jobs)
 
 
 if __name__ == "__main__":

@@ -21,48 +21,35 @@ import priorwise as pw
 from scaling.flagship import write_rows
 from scaling.measure import FOLDER
 
-N_KILLS = 5
 FLAGSHIP_ROWS, FLAGSHIP_LIMIT = 50_000, "25MB"
 WORK_FOLDERS = ("checkpoint", "scratch")
 
 
-def show(folder: Path, n_rows: int, n_jobs: int) -> None:
-    print(f"\nBar 4: SkDB (k = 5) on {n_rows:,} splice-like rows, killed (-9) at random moments")
+def show(folder: Path, n_rows: int, n_kills: int, n_jobs: int) -> None:
+    """Kill fits of a selective network to a file, on workers of Dask and of Spark."""
     train = folder / f"splice-{n_rows}.parquet"
     if not train.exists():
         write_splice_like(train, n_rows)
-    whole = finish(folder / "whole", train, n_jobs)
-    took = time_fit(folder / "whole")
-    print(f"  not interrupted: {took:.1f} s")
-    rng = np.random.default_rng()
-    for number in range(N_KILLS):
-        moment = float(rng.uniform(0.2, 0.95)) * took
-        here = folder / f"killed-{number}"
-        killed = kill_after(moment, here, train, n_jobs)
-        saved = sorted(path.name for path in (here / "checkpoint").rglob("*"))
-        start = time.perf_counter()
-        resumed = finish(here, train, n_jobs)
-        again = time.perf_counter() - start
-        left = [path.name for path in (here / "scratch").iterdir()]
+    for runner in SOURCES:
         print(
-            f"  {'killed' if killed else 'done'} at {moment:5.1f} s, resumed in {again:5.1f} s, "
-            f"{len(saved)} files saved: {'identical' if resumed == whole else 'DIFFERENT'}, "
-            f"scratch {left or 'empty'}",
-            flush=True,
+            f"\nBar 4: SkDB (k = 5), {n_rows:,} splice-like rows, {runner}, killed {n_kills} times"
         )
-        shutil.rmtree(here)
-    shutil.rmtree(folder / "whole")
+        _kill_and_resume(folder, train, n_kills, n_jobs, runner)
 
 
 def show_flagship(folder: Path, n_kills: int, n_jobs: int) -> None:
-    """Kill fits of the flagship at random moments; each goes on where the one before was killed.
+    print(f"\nFlagship on {FLAGSHIP_ROWS:,} rows within {FLAGSHIP_LIMIT}, killed {n_kills} times")
+    train = write_rows(folder / f"thirty-{FLAGSHIP_ROWS}.parquet", FLAGSHIP_ROWS)
+    _kill_and_resume(folder, train, n_kills, n_jobs, "flagship")
+
+
+def _kill_and_resume(folder: Path, train: Path, n_kills: int, n_jobs: int, task: str) -> None:
+    """Kill (-9) fits at random moments; each goes on where the one before was killed.
 
     A fit that is done before its moment is compared with the one that was not interrupted, and the
     next fit begins from the start; later moments are then drawn from a shorter time.
     """
-    print(f"\nFlagship on {FLAGSHIP_ROWS:,} rows within {FLAGSHIP_LIMIT}, killed {n_kills} times")
-    train = write_rows(folder / f"thirty-{FLAGSHIP_ROWS}.parquet", FLAGSHIP_ROWS)
-    whole = finish(folder / "whole", train, n_jobs, "flagship")
+    whole = finish(folder / "whole", train, n_jobs, task)
     took = time_fit(folder / "whole")
     print(f"  not interrupted: {took:.1f} s, model of {len(whole) / 1e6:.1f} MB", flush=True)
     rng = np.random.default_rng()
@@ -77,13 +64,13 @@ def show_flagship(folder: Path, n_kills: int, n_jobs: int) -> None:
         shutil.rmtree(here)
 
     while n_killed < n_kills:
-        if kill_after(float(rng.uniform(0.0, 1.0)) * longest, here, train, n_jobs, "flagship"):
+        if kill_after(float(rng.uniform(0.0, 1.0)) * longest, here, train, n_jobs, task):
             n_killed += 1
             n_files = max(n_files, sum(path.is_file() for path in (here / "checkpoint").rglob("*")))
         else:
             longest = min(longest, 0.9 * time_fit(here))
             compare((here / "model").read_bytes())
-    compare(finish(here, train, n_jobs, "flagship"))
+    compare(finish(here, train, n_jobs, task))
     print(
         f"  killed inside of the fit {n_killed} times, at most {n_files} files saved; {n_done} "
         f"models, {n_same} of them identical; left behind: {left or 'nothing'}",
@@ -92,15 +79,13 @@ def show_flagship(folder: Path, n_kills: int, n_jobs: int) -> None:
     shutil.rmtree(folder / "whole")
 
 
-def kill_after(
-    seconds: float, folder: Path, train: Path, n_jobs: int, model: str = "network"
-) -> bool:
+def kill_after(seconds: float, folder: Path, train: Path, n_jobs: int, task: str) -> bool:
     """Start learning in a process and kill it as many seconds after the fit has begun.
 
     False if it was done before.
     """
     (folder / "started").unlink(missing_ok=True)
-    process = start_learning(folder, train, n_jobs, model)
+    process = start_learning(folder, train, n_jobs, task)
     while not (folder / "started").exists() and process.poll() is None:
         time.sleep(0.01)
     try:
@@ -112,9 +97,9 @@ def kill_after(
     return False
 
 
-def finish(folder: Path, train: Path, n_jobs: int, model: str = "network") -> bytes:
+def finish(folder: Path, train: Path, n_jobs: int, task: str) -> bytes:
     """Learn, or resume learning, to the end; the model as bytes."""
-    process = start_learning(folder, train, n_jobs, model)
+    process = start_learning(folder, train, n_jobs, task)
     if process.wait() != 0:
         raise RuntimeError(f"learning in {folder} failed")
     return (folder / "model").read_bytes()
@@ -125,20 +110,41 @@ def time_fit(folder: Path) -> float:
     return (folder / "model").stat().st_mtime - (folder / "started").stat().st_mtime
 
 
-def start_learning(folder: Path, train: Path, n_jobs: int, model: str) -> Any:
+def start_learning(folder: Path, train: Path, n_jobs: int, task: str) -> Any:
     """Start learning in a process whose temporary files are in a folder of its own."""
     for name in WORK_FOLDERS:
         (folder / name).mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "scaling.interruptions"]
-    command += [model, str(folder), str(train), str(n_jobs)]
+    command += [task, str(folder), str(train), str(n_jobs)]
     environment = {**os.environ, "TMPDIR": str(folder / "scratch")}
     return subprocess.Popen(command, cwd=FOLDER, env=environment)
 
 
-def learn_network(folder: Path, train: str, n_jobs: int) -> None:
+def open_on_dask(train: str) -> Any:
+    import dask.dataframe as dd
+    from dask import distributed
+
+    distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    return dd.read_parquet(train).repartition(npartitions=6)
+
+
+def open_on_spark(train: str) -> Any:
+    from pyspark import sql
+
+    session = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    return session.getOrCreate().read.parquet(train).repartition(6)
+
+
+SOURCES = {"a file": str, "Dask": open_on_dask, "Spark": open_on_spark}
+"""How the rows are handed over, by the runner that passes over them."""
+
+
+def learn_network(runner: str, folder: Path, train: str, n_jobs: int) -> None:
+    source = SOURCES[runner](train)
     (folder / "started").touch()
+    scratch = {"scratch": folder / "scratch"} if runner == "a file" else {}
     model = pw.SelectiveKDBClassifier(5, n_jobs=n_jobs, random_state=0).fit_dataset(
-        train, target="label", checkpoint=folder / "checkpoint", scratch=folder / "scratch"
+        source, target="label", checkpoint=folder / "checkpoint", **scratch
     )
     (folder / "model").write_bytes(pickle.dumps(model))
 
@@ -154,10 +160,13 @@ def learn_flagship(folder: Path, train: str, n_jobs: int) -> None:
     # The time that members took is no part of what was learnt.
     report = model.score_report()
     lines = tuple(replace(line, fit_seconds=0.0) for line in report.lines)
-    model._report = replace(report, lines=lines)
+    model.report_ = replace(report, lines=lines)
     model.save(folder / "model")
 
 
 if __name__ == "__main__":
-    task = {"network": learn_network, "flagship": learn_flagship}[sys.argv[1]]
-    task(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+    task, folder, train, n_jobs = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+    if task == "flagship":
+        learn_flagship(folder, train, n_jobs)
+    else:
+        learn_network(task, folder, train, n_jobs)

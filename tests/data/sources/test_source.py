@@ -173,6 +173,23 @@ def test_a_fingerprint_changes_with_the_file(frame, tmp_path):
     assert open_source(path, target="label").fingerprint() != before
 
 
+def test_the_fingerprint_of_a_dask_frame_is_that_of_all_its_rows(frame):
+    dd = pytest.importorskip("dask.dataframe")
+
+    def fingerprint(rows, n_partitions=3):
+        # Names of frames of files are different in each process; here each frame has another.
+        parts = np.array_split(np.arange(len(rows)), n_partitions)
+        spread = dd.from_map(lambda places: rows.iloc[places], parts, meta=rows[:0])
+        return open_source(spread, target="label").fingerprint()
+
+    before = fingerprint(frame)
+    assert before == fingerprint(frame.copy())
+    assert before != fingerprint(frame, n_partitions=4)
+    changed = frame.copy()
+    changed.loc[changed.index[len(frame) // 2], "size"] += 1.0
+    assert before != fingerprint(changed)
+
+
 @pytest.mark.parametrize("ending", WRITERS)
 def test_a_source_of_files_survives_a_pickle(ending, frame, tmp_path):
     path = tmp_path / f"rows{ending}"

@@ -138,17 +138,21 @@ class DaskPart(Part):
         yield self.frame[names].partitions[self.number].compute()
 
     def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
-        """The name of the frame, which is a digest of the graph that makes it.
+        """What tells all partitions from others, found by the workers, told by the first part.
 
-        Since a graph may read other data than before, the values of the first and the last
-        partition count too.
+        The name that Dask gives a frame would not do: some are different in each process.
         """
-        from dask.base import tokenize
+        if self.number > 0:
+            return []
+        from dask import compute, delayed
 
-        name = str(tokenize(self.frame))
-        if self.number not in (0, self.frame.npartitions - 1):
-            return [name]
-        return [name, super().identity(names, batch_rows, target)]
+        partitions = enumerate(self.frame[names].to_delayed())
+        work = [delayed(_identify)(frame, i, names, batch_rows, target) for i, frame in partitions]
+        return list(compute(*work))
+
+
+def _identify(frame: Any, number: int, *layout: Any) -> list[Any]:
+    return FramePart(frame, f"partition {number}").identity(*layout)
 
 
 @dataclass(frozen=True)

@@ -62,9 +62,11 @@ class ClusterRunner(PassRunner):
 
 
 class SharedWork:
-    """A pass, and how its batches are made."""
+    """A pass, and how its batches are made, on one thread of a worker."""
 
     def __init__(self, work: Pass[Any, Any, Any], coder: Coder | None, layout: Source) -> None:
+        if coder is not None:
+            coder = replace(coder, encoder=copy.copy(coder.encoder).set_params(n_jobs=1))
         self.work, self.coder, self.layout = work, coder, layout
 
 
