@@ -63,8 +63,4 @@ struct GraphSearch {
 // The parents of each variable, in ascending order.
 std::vector<std::vector<std::int32_t>> climb_hill(const GraphSearch& search);
 
-// The score of one family; the order of the parents does not matter.
-double score_family(const GraphSearch& search, std::int32_t child,
-                    std::span<const std::int32_t> parents);
-
 }  // namespace priorwise
