@@ -1,18 +1,4 @@
 // Bindings of the kernels of src/core/boosting.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <tuple>
-#include <utility>
-#include <vector>
-
-#include "bind/shared/arrays.hpp"
-#include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
 #include "bind/shared/features.hpp"
 #include "boosting/booster.hpp"
@@ -42,20 +28,8 @@ BoostingRules make_boosting_rules(std::int32_t max_depth, std::int32_t max_leave
     require(scales.size() > 0, "scales is empty");
     check_finite(view(scales), "scales");
     for (const auto direction : monotone) check_range(direction, -1, 1, "monotone");
-    return {max_depth,
-            max_leaves,
-            symmetric,
-            rate,
-            l2,
-            min_hessian,
-            max_rounds,
-            patience,
-            max_seconds,
-            row_share,
-            column_share,
-            seed,
-            {scales.begin(), scales.end()},
-            {monotone.begin(), monotone.end()}};
+    return {max_depth, max_leaves,  symmetric, rate,         l2,   min_hessian,  max_rounds,
+            patience,  max_seconds, row_share, column_share, seed, copy(scales), copy(monotone)};
 }
 
 auto to_tuple(Boosted boosted, std::size_t n_outcomes, std::size_t n_scales) {
@@ -164,8 +138,8 @@ auto boost_coded_of(Matrix<std::uint8_t> bins, const std::vector<Vector<double>>
     return to_tuple(std::move(boosted), static_cast<std::size_t>(n_outcomes), rules.scales.size());
 }
 
-nb::list choose_bins_of(const FeatureColumns& columns, std::int64_t n_rows, int max_cuts,
-                        int n_threads) {
+auto choose_bins_of(const FeatureColumns& columns, std::int64_t n_rows, int max_cuts,
+                    int n_threads) {
     columns.check_rows(n_rows);
     check_range(max_cuts, 1, BoostBins::kMaxBins - 2, "max_cuts");
     std::vector<std::vector<double>> edges(columns.size());
@@ -175,9 +149,7 @@ nb::list choose_bins_of(const FeatureColumns& columns, std::int64_t n_rows, int 
             edges[f] = choose_bins(columns.features()[f], n_rows, max_cuts);
         });
     });
-    nb::list result;
-    for (auto& own : edges) result.append(to_numpy(std::move(own)));
-    return result;
+    return to_arrays(std::move(edges));
 }
 
 }  // namespace

@@ -1,30 +1,12 @@
 // Bindings of the kernels of src/core/cuts.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/vector.h>
-
-#include <algorithm>
-#include <limits>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "bind/shared/arrays.hpp"
-#include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
 #include "common/parallel.hpp"
 #include "cuts/cuts.hpp"
 
 namespace priorwise {
 namespace {
-
-template <class T>
-std::vector<NumpyVector<T>> to_arrays(std::vector<std::vector<T>>&& vectors) {
-    std::vector<NumpyVector<T>> arrays;
-    for (auto& one : vectors) arrays.push_back(to_numpy(std::move(one)));
-    return arrays;
-}
 
 std::int64_t check_rows(std::size_t n_rows) {
     check_range(n_rows, 0, std::numeric_limits<std::int32_t>::max(), "rows of values");

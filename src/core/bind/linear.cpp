@@ -1,14 +1,4 @@
 // Bindings of the kernels of src/core/linear.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
-#include <algorithm>
-#include <limits>
-#include <optional>
-#include <vector>
-
-#include "bind/shared/arrays.hpp"
-#include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
 #include "common/parallel.hpp"
 #include "counts/factor.hpp"
@@ -117,7 +107,6 @@ PiecewiseScore make_piecewise_score(Vector<double> intercept, Vector<std::int64_
     check_size(coefficient.size(), 3 * n_classes * left.size(), "coefficient",
                "piece, power and class");
     check_not_negative(max_deviation, "max_deviation");
-    const auto copy = [](const auto& array) { return std::vector(array.begin(), array.end()); };
     return {static_cast<std::int32_t>(n_classes),
             max_deviation,
             copy(intercept),

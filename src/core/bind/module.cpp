@@ -22,17 +22,9 @@ void bind_stored(nanobind::module_& m);
 
 NB_MODULE(_core, m) {
     m.doc() = "Compiled kernels of priorwise: arrays in, arrays out.";
-    priorwise::bind_threads(m);
-    priorwise::bind_counts(m);
-    priorwise::bind_pairs(m);
-    priorwise::bind_cuts(m);
-    priorwise::bind_smoothing(m);
-    priorwise::bind_networks(m);
-    priorwise::bind_scores(m);
-    priorwise::bind_weighting(m);
-    priorwise::bind_trees(m);
-    priorwise::bind_forests(m);
-    priorwise::bind_boosting(m);
-    priorwise::bind_linear(m);
-    priorwise::bind_stored(m);
+    using namespace priorwise;
+    for (const auto bind : {&bind_threads, &bind_counts, &bind_pairs, &bind_cuts, &bind_smoothing,
+                            &bind_networks, &bind_scores, &bind_weighting, &bind_trees,
+                            &bind_forests, &bind_boosting, &bind_linear, &bind_stored})
+        bind(m);
 }

@@ -1,24 +1,11 @@
 // Bindings of the kernels of src/core/networks.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
-#include <algorithm>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <tuple>
-#include <vector>
 
-#include "bind/shared/arrays.hpp"
-#include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
 #include "bind/shared/factors.hpp"
 #include "common/parallel.hpp"
-#include "networks/hill_climb.hpp"
+#include "networks/arc_searches.hpp"
 #include "networks/select_prefix.hpp"
-#include "networks/superparent.hpp"
 
 namespace priorwise {
 namespace {

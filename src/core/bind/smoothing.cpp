@@ -1,20 +1,4 @@
 // Bindings of the kernels of src/core/smoothing and src/core/processes.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
-
-#include <algorithm>
-#include <limits>
-#include <optional>
-#include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
-
-#include "bind/shared/arrays.hpp"
-#include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
 #include "processes/process.hpp"
 #include "processes/stirling.hpp"
@@ -163,25 +147,28 @@ auto sample_of(const CountTree& tree, Vector<std::int32_t> group, Vector<double>
                       to_numpy(std::move(state.discount)));
 }
 
-double discounted_stirling_ratio(std::int64_t n, std::int64_t t, double discount) {
+void check_seating(std::int64_t n, std::int64_t t) {
     check_range(n, 1, std::int64_t{1} << 53, "n");
     check_range(t, 1, n, "t");
+}
+
+DiscountedStirling make_discounted(std::int64_t n, std::int64_t t, double discount) {
+    check_seating(n, t);
     require(discount > 0.0 && discount <= kMostDiscount, "discount must lie above 0, up to ",
             kMostDiscount, ", got ", discount);
-    return DiscountedStirling(discount, n)(n, t);
+    return DiscountedStirling(discount, n);
+}
+
+double discounted_stirling_ratio(std::int64_t n, std::int64_t t, double discount) {
+    return make_discounted(n, t, discount)(n, t);
 }
 
 double log_discounted_stirling(std::int64_t n, std::int64_t t, double discount) {
-    check_range(n, 1, std::int64_t{1} << 53, "n");
-    check_range(t, 1, n, "t");
-    require(discount > 0.0 && discount <= kMostDiscount, "discount must lie above 0, up to ",
-            kMostDiscount, ", got ", discount);
-    return DiscountedStirling(discount, n).log_number(n, t);
+    return make_discounted(n, t, discount).log_number(n, t);
 }
 
 double stirling_ratio(std::int64_t n, std::int64_t t) {
-    check_range(n, 1, std::int64_t{1} << 53, "n");
-    check_range(t, 1, n, "t");
+    check_seating(n, t);
     thread_local StirlingRatios ratios;
     return ratios(n, t);
 }

@@ -1,17 +1,4 @@
 // Bindings of the kernels of src/core/trees, and of single random trees.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/tuple.h>
-
-#include <limits>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "bind/shared/arrays.hpp"
-#include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
 #include "bind/shared/features.hpp"
 #include "counts/count_tree.hpp"

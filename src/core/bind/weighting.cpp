@@ -1,19 +1,4 @@
 // Bindings of what weighted networks are made of: estimates by level, kept contexts, packed scores.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
-#include <algorithm>
-#include <cmath>
-#include <memory>
-#include <optional>
-#include <tuple>
-#include <vector>
-
-#include "bind/shared/arrays.hpp"
-#include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
 #include "bind/shared/factors.hpp"
 #include "common/interrupt.hpp"

@@ -25,7 +25,6 @@ struct TreeView {
     std::span<const double> totals;  // per node, of its counts
 
     std::int32_t n_nodes() const { return static_cast<std::int32_t>(parent.size()); }
-    std::int32_t n_cells() const { return static_cast<std::int32_t>(counts.size()); }
 };
 
 struct CountTree {

@@ -4,7 +4,6 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
-#include <vector>
 
 #include "counts/count_tree.hpp"
 

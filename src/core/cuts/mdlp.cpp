@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <vector>
 
 #include "common/fixed_log.hpp"
 #include "common/interrupt.hpp"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "common/bfgs.hpp"
 #include "common/fast_sums.hpp"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "common/fast_sums.hpp"
 #include "common/interrupt.hpp"

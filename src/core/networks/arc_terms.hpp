@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/interrupt.hpp"
-#include "networks/superparent.hpp"
+#include "networks/arc_searches.hpp"
 
 namespace priorwise {
 

@@ -1,4 +1,4 @@
-#include "networks/hill_climb.hpp"
+#include "networks/arc_searches.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -70,6 +70,59 @@ void renumber(std::vector<std::int64_t>& key) {
     std::ranges::sort(distinct);
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
     for (auto& k : key) k = std::ranges::lower_bound(distinct, k) - distinct.begin();
+}
+
+// The score of one family; the order of the parents does not matter.
+double score_family(const GraphSearch& search, std::int32_t child,
+                    std::span<const std::int32_t> parents) {
+    const std::int32_t n_states = search.arity[child];
+    double n_contexts = 1.0;
+    std::vector<std::int64_t> key(static_cast<std::size_t>(search.n_rows), 0);
+    std::int64_t n_keys = 1;
+    const std::int64_t most = std::max<std::int64_t>(kLeastTable, 4 * search.n_rows);
+    for (const auto parent : parents) {
+        const std::int64_t arity = search.arity[parent];
+        n_contexts *= static_cast<double>(arity);
+        const auto* codes = search.columns[parent];
+        for (std::size_t row = 0; row < key.size(); ++row) key[row] = key[row] * arity + codes[row];
+        n_keys *= arity;
+        if (n_keys > most / n_states) {
+            renumber(key);
+            n_keys = key.empty() ? 1 : *std::ranges::max_element(key) + 1;
+        }
+    }
+    FamilyScore score(search, n_contexts, n_states);
+    const auto* codes = search.columns[child];
+    if (n_keys <= most / n_states) {
+        std::vector<double> cells(static_cast<std::size_t>(n_keys * n_states), 0.0);
+        for (std::size_t row = 0; row < key.size(); ++row)
+            cells[static_cast<std::size_t>(key[row] * n_states + codes[row])] +=
+                search.weight == nullptr ? 1.0 : search.weight[row];
+        for (std::size_t cell = 0; cell < cells.size();) {
+            for (std::int32_t k = 0; k < n_states; ++k) score.add_cell(cells[cell++]);
+            score.end_context();
+        }
+    } else {
+        // Too many cells for a table: rows in the order of their cells.
+        std::vector<std::pair<std::int64_t, double>> rows(key.size());
+        for (std::size_t row = 0; row < key.size(); ++row)
+            rows[row] = {key[row] * n_states + codes[row],
+                         search.weight == nullptr ? 1.0 : search.weight[row]};
+        std::ranges::stable_sort(rows, {}, &std::pair<std::int64_t, double>::first);
+        double n = 0.0;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            n += rows[i].second;
+            const bool last = i + 1 == rows.size();
+            if (!last && rows[i + 1].first == rows[i].first) continue;
+            score.add_cell(n);
+            n = 0.0;
+            if (last || rows[i + 1].first / n_states != rows[i].first / n_states)
+                score.end_context();
+        }
+    }
+    if (search.score == GraphScore::kBdeu) return score.sum();
+    return score.sum() -
+           0.5 * std::log(std::max(1.0, total_weight(search))) * n_contexts * (n_states - 1);
 }
 
 class HillClimber {
@@ -224,58 +277,6 @@ class HillClimber {
 };
 
 }  // namespace
-
-double score_family(const GraphSearch& search, std::int32_t child,
-                    std::span<const std::int32_t> parents) {
-    const std::int32_t n_states = search.arity[child];
-    double n_contexts = 1.0;
-    std::vector<std::int64_t> key(static_cast<std::size_t>(search.n_rows), 0);
-    std::int64_t n_keys = 1;
-    const std::int64_t most = std::max<std::int64_t>(kLeastTable, 4 * search.n_rows);
-    for (const auto parent : parents) {
-        const std::int64_t arity = search.arity[parent];
-        n_contexts *= static_cast<double>(arity);
-        const auto* codes = search.columns[parent];
-        for (std::size_t row = 0; row < key.size(); ++row) key[row] = key[row] * arity + codes[row];
-        n_keys *= arity;
-        if (n_keys > most / n_states) {
-            renumber(key);
-            n_keys = key.empty() ? 1 : *std::ranges::max_element(key) + 1;
-        }
-    }
-    FamilyScore score(search, n_contexts, n_states);
-    const auto* codes = search.columns[child];
-    if (n_keys <= most / n_states) {
-        std::vector<double> cells(static_cast<std::size_t>(n_keys * n_states), 0.0);
-        for (std::size_t row = 0; row < key.size(); ++row)
-            cells[static_cast<std::size_t>(key[row] * n_states + codes[row])] +=
-                search.weight == nullptr ? 1.0 : search.weight[row];
-        for (std::size_t cell = 0; cell < cells.size();) {
-            for (std::int32_t k = 0; k < n_states; ++k) score.add_cell(cells[cell++]);
-            score.end_context();
-        }
-    } else {
-        // Too many cells for a table: rows in the order of their cells.
-        std::vector<std::pair<std::int64_t, double>> rows(key.size());
-        for (std::size_t row = 0; row < key.size(); ++row)
-            rows[row] = {key[row] * n_states + codes[row],
-                         search.weight == nullptr ? 1.0 : search.weight[row]};
-        std::ranges::stable_sort(rows, {}, &std::pair<std::int64_t, double>::first);
-        double n = 0.0;
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            n += rows[i].second;
-            const bool last = i + 1 == rows.size();
-            if (!last && rows[i + 1].first == rows[i].first) continue;
-            score.add_cell(n);
-            n = 0.0;
-            if (last || rows[i + 1].first / n_states != rows[i].first / n_states)
-                score.end_context();
-        }
-    }
-    if (search.score == GraphScore::kBdeu) return score.sum();
-    return score.sum() -
-           0.5 * std::log(std::max(1.0, total_weight(search))) * n_contexts * (n_states - 1);
-}
 
 std::vector<std::vector<std::int32_t>> climb_hill(const GraphSearch& search) {
     return HillClimber(search).climb();

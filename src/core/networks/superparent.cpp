@@ -1,4 +1,4 @@
-#include "networks/superparent.hpp"
+#include "networks/arc_searches.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,7 @@
 #include <algorithm>
 #include <bit>
-#include <cstddef>
 #include <optional>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "common/interrupt.hpp"
 #include "common/parallel.hpp"

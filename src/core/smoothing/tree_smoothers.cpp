@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <vector>
 
 #include "common/bfgs.hpp"
 #include "common/interrupt.hpp"

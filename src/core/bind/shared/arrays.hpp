@@ -250,6 +250,13 @@ NumpyVector<T> to_numpy(std::vector<T>&& values) {
     return to_numpy(std::move(values), {size});
 }
 
+template <class T>
+std::vector<NumpyVector<T>> to_arrays(std::vector<std::vector<T>>&& vectors) {
+    std::vector<NumpyVector<T>> arrays;
+    for (auto& one : vectors) arrays.push_back(to_numpy(std::move(one)));
+    return arrays;
+}
+
 // Records as bytes: NumPy sees them as records of the same layout.
 template <class Record>
 NumpyVector<std::uint8_t> to_bytes(std::vector<Record>&& records) {

@@ -1,9 +1,6 @@
 #include "bind/shared/define.hpp"
 
-#include <algorithm>
 #include <functional>
-
-#include "common/require.hpp"
 
 namespace priorwise {
 

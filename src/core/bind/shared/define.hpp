@@ -1,26 +1,20 @@
 // Kernels as functions of Python. Each argument is taken by itself, so that one that does not fit
-// is refused by its name.
+// is refused by its name. Bindings include this header, which brings all that they share: arrays,
+// checks, and the casters of nanobind for results.
 #pragma once
 
-#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
-#include <array>
-#include <concepts>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
 #include <tuple>
-#include <type_traits>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "bind/shared/arrays.hpp"
-#include "common/require.hpp"
+#include "bind/shared/checks.hpp"
 
 namespace priorwise {
 

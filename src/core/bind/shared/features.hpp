@@ -1,15 +1,6 @@
 // Columns and rows of a table, for the bindings of trees.
 #pragma once
 
-#include <algorithm>
-#include <limits>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "bind/shared/arrays.hpp"
-#include "bind/shared/checks.hpp"
 #include "bind/shared/define.hpp"
 #include "trees/splits.hpp"
 
