@@ -94,7 +94,7 @@ def to_bytes(
     """
     writer = ValueWriter(states or {}, pack=pack)
     text = json.dumps(writer.encode(value), allow_nan=False, separators=(",", ":")).encode()
-    arrays = writer.join_arrays()
+    arrays = writer.arrays.join()
     arrays[_STRUCTURE] = np.frombuffer(text, dtype=np.uint8)
     header = {"format": FORMAT, "version": version("priorwise"), "kind": kind, **(about or {})}
     content = _pack(header, arrays)
@@ -102,7 +102,7 @@ def to_bytes(
         return content
     method = choose_method()
     packed = METHODS[method].pack(content)
-    if len(content) + _count_bytes(text) + writer.n_widened > FREE_BYTES + 2 * len(packed):
+    if len(content) + _count_bytes(text) + writer.arrays.n_widened > FREE_BYTES + 2 * len(packed):
         return content
     header = {**header, "packed": method, "size": len(content)}
     return _pack(header, {_CONTENT: np.frombuffer(packed, dtype=np.uint8)})

@@ -1,4 +1,4 @@
-"""Models as JSON, for the evaluator in JavaScript, in as little room as counts and few bytes take."""
+"""Models as JSON, for the evaluator in JavaScript, in as few bytes as browsers read fast."""
 
 from __future__ import annotations
 

@@ -83,18 +83,15 @@ class Picture:
         self._parts.append(f"<{tag} {pairs}>{content}</{tag}>" if content else f"<{tag} {pairs}/>")
 
     def rect(self, x: float, y: float, width: float, height: float, fill: str, **more: Any) -> None:
-        """Add a rectangle."""
         size: dict[str, Any] = {"width": max(width, 0.0), "height": max(height, 0.0)}
         self.add("rect", x=x, y=y, **size, fill=f"var({fill})", **more)
 
     def line(self, points: Iterable[tuple[float, float]], colour: str, **more: Any) -> None:
-        """Add a line through points."""
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         style = {"fill": "none", "stroke": f"var({colour})", "stroke_width": 1.8, **more}
         self.add("polyline", points=path, **style)
 
     def text(self, x: float, y: float, text: str, **more: Any) -> None:
-        """Add a text."""
         style = {"font_size": 12, "fill": "var(--ink)", **more}
         self.add("text", escape(text), x=x, y=y, **style)
 

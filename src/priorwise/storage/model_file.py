@@ -37,7 +37,10 @@ def list_states() -> dict[str, StateType]:
     return {
         **stored_encoder.STATES,
         **{kind.__name__: _core_state(kind) for kind in CORE},
-        **{name: _record_state(kind) for name, kind in records.items()},
+        **{
+            name: StateType(kind, kind.to_stored, kind.from_stored)
+            for name, kind in records.items()
+        },
         **{name: _estimator_state(kind) for name, kind in estimators.items()},
         "RandomState": StateType(np.random.RandomState, _store_random, _restore_random),
     }
@@ -56,11 +59,6 @@ def _core_state(kind: Any) -> StateType:
         return kind(*stored)
 
     return StateType(kind, to_fields, from_fields)
-
-
-@cache
-def _record_state(kind: Any) -> StateType:
-    return StateType(kind, kind.to_stored, kind.from_stored)
 
 
 @cache

@@ -14,8 +14,7 @@ from typing import IO, Any
 
 from priorwise.common.files import open_data_file
 from priorwise.data.arff.reader import ArffData, choose_frame_kind, read_header
-from priorwise.data.arff.rows import RowReader, chunk_lines
-from priorwise.data.arff.syntax import Attribute
+from priorwise.data.arff.syntax import Attribute, RowReader, chunk_lines
 from priorwise.data.sources.part import (
     FilePart,
     SourceError,

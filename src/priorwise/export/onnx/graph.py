@@ -62,7 +62,6 @@ class OnnxGraph:
         return self.add("Where", is_missing, constant, constant)
 
     def add_up(self, values: str, axis: int, *, keep: bool = False) -> str:
-        """Add the sum over an axis."""
         return self.add("ReduceSum", values, self.add_constant([axis]), keepdims=int(keep))
 
     def build(self, inputs: list[Any], outputs: list[Any], **attributes: Any) -> Any:

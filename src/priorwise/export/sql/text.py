@@ -13,15 +13,11 @@ from numpy.typing import NDArray
 from scipy.special import erfcx
 
 from priorwise.data.encoding.value_rules import ValueRules
+from priorwise.data.sources.sql_source import quote_name
 from priorwise.data.tables.label_keys import NUMBER_PATTERN, SPACES
 from priorwise.export.reading import SURROGATES, refuse_labels, spell_labels
 
 DIALECTS = ("duckdb", "postgres", "sqlite")
-
-
-def quote(name: str) -> str:
-    """Return an identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def write_text(text: str, dialect: str) -> str:
@@ -137,7 +133,7 @@ def name_table(table: str) -> str:
             f"table must not begin with {PREFIX!r} as the query's own tables do, got {table!r}: "
             "name its schema too, or make a view of it"
         )
-    return ".".join(map(quote, parts))
+    return ".".join(map(quote_name, parts))
 
 
 def check_names(features: Sequence[str], keep: Sequence[str], dialect: str) -> None:
@@ -169,7 +165,7 @@ def write_rows(table: str, columns: Iterable[str]) -> str:
     """
     names = list(columns)
     renamed = ", ".join(f"f{i}" for i in range(len(names)))
-    chosen = ", ".join(f"t.{quote(name)}" for name in names)
+    chosen = ", ".join(f"t.{quote_name(name)}" for name in names)
     return (
         f"pw_row(id, {renamed}) AS MATERIALIZED (SELECT ROW_NUMBER() OVER (), {chosen} "
         f"FROM {name_table(table)} t)"
