@@ -217,7 +217,7 @@ def _lay_out(network: Network, show_class: bool) -> _Layout:
 
 
 WRAP = 26
-"""Conditions are broken into lines of about so many characters, at most `MAX_LINES`."""
+"""Characters of the lines, at most `MAX_LINES`, that a condition is broken into."""
 
 MAX_LINES = 3
 

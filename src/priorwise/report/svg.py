@@ -50,12 +50,12 @@ def find_ticks(low: float, high: float, least: float = 3.0) -> list[float]:
 
 
 def cut_text(text: str, most: int) -> str:
-    """Return at most so many characters of a text."""
+    """Return at most `most` characters of a text."""
     return text if len(text) <= most else text[: most - 1] + "\u2026"
 
 
 def cut_middle(text: str, most: int) -> str:
-    """Return at most so many characters of a text, both of its begin and of its end.
+    """Return at most `most` characters of a text, both of its begin and of its end.
 
     >>> cut_middle("petal-length-in-cm > 1.333", 20)
     'petal-leng\u2026m > 1.333'

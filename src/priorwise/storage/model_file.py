@@ -42,7 +42,9 @@ def list_states() -> dict[str, StateType]:
             for name, kind in records.items()
         },
         **{name: _estimator_state(kind) for name, kind in estimators.items()},
-        "RandomState": StateType(np.random.RandomState, _store_random, _restore_random),
+        "RandomState": StateType(
+            np.random.RandomState, lambda one: list(one.get_state(legacy=True)), _restore_random
+        ),
     }
 
 
@@ -98,10 +100,6 @@ def _estimator_state(kind: Any) -> StateType:
         return estimator
 
     return StateType(kind, to_fields, from_fields)
-
-
-def _store_random(generator: np.random.RandomState) -> list[Any]:
-    return list(generator.get_state(legacy=True))
 
 
 def _restore_random(stored: Any) -> np.random.RandomState:

@@ -175,7 +175,7 @@ def _is_text(arrow: Any, kind: Any) -> bool:
 
 _BLOCK_BYTES = 1 << 20
 _TEXT_FACTOR = 4
-"""A cell as text, in a line, a row and a column, takes so many times a value of a batch."""
+"""Room that a cell takes as text, in a line, a row and a column, in values of a batch."""
 
 
 @dataclass(frozen=True)
