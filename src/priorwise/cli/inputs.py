@@ -66,7 +66,6 @@ class LabelledRows:
         return {} if self.weight is None else {"sample_weight": self.weight}
 
     def take(self, rows: NDArray[np.intp]) -> LabelledRows:
-        """Return some of the rows."""
         X = nw.from_native(self.X, eager_only=True)[rows].to_native()
         weight = None if self.weight is None else self.weight[rows]
         return LabelledRows(X, self.y[rows], weight, self.target)

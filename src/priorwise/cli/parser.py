@@ -41,7 +41,6 @@ class OneLineParser(argparse.ArgumentParser):
 
 
 def _argument(*names: str, **options: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Return what `add_argument` takes."""
     return names, options
 
 

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from priorwise import _core
-from priorwise.common.stored.arrays import METHODS, TYPES, choose_method, size_of
+from priorwise.common.stored.arrays import TYPES, UNPACKERS, pack_bytes, size_of
 from priorwise.common.stored.reader import ValueReader, refuse_constant
 from priorwise.common.stored.values import StateTypes, ValueWriter
 
@@ -94,15 +94,14 @@ def to_bytes(
     """
     writer = ValueWriter(states or {}, pack=pack)
     text = json.dumps(writer.encode(value), allow_nan=False, separators=(",", ":")).encode()
-    arrays = writer.join_arrays()
+    arrays = writer.arrays.join()
     arrays[_STRUCTURE] = np.frombuffer(text, dtype=np.uint8)
     header = {"format": FORMAT, "version": version("priorwise"), "kind": kind, **(about or {})}
     content = _pack(header, arrays)
     if not compress:
         return content
-    method = choose_method()
-    packed = METHODS[method].pack(content)
-    if len(content) + _count_bytes(text) + writer.n_widened > FREE_BYTES + 2 * len(packed):
+    method, packed = pack_bytes(content)
+    if len(content) + _count_bytes(text) + writer.arrays.n_widened > FREE_BYTES + 2 * len(packed):
         return content
     header = {**header, "packed": method, "size": len(content)}
     return _pack(header, {_CONTENT: np.frombuffer(packed, dtype=np.uint8)})
@@ -245,12 +244,12 @@ def _view_arrays(tensors: dict[str, Any], data: NDArray[np.uint8]) -> dict[str, 
 def _decompress(header: dict[str, Any], arrays: dict[str, NDArray[Any]], most: int) -> bytearray:
     method, size = header["packed"], header["size"]
     packed = arrays.pop(_CONTENT)
-    if method not in METHODS or type(size) is not int or arrays:
+    if method not in UNPACKERS or type(size) is not int or arrays:
         raise ValueError(f"it is compressed by an unknown method, {method!r:.20}")
     if not 0 <= size <= most:
         raise ValueError(f"it states a size that is too large, {size}")
     content, end = bytearray(size), 0
-    for piece in METHODS[method].unpack(packed.data):
+    for piece in UNPACKERS[method](packed.data):
         if len(piece) > size - end:
             raise ValueError(f"its content must have {size} bytes, and has more")
         content[end : end + len(piece)] = piece

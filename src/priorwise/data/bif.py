@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from itertools import product
 from typing import Any
 
@@ -133,7 +134,10 @@ class _Parser:
         for name in states:
             if name not in tables:
                 raise self._error(f"variable {name!r} has no table")
-        self._check_order({name: parents for name, (parents, _) in tables.items()})
+        try:
+            TopologicalSorter({name: parents for name, (parents, _) in tables.items()}).prepare()
+        except CycleError:
+            raise self._error("the variables depend on each other in a circle") from None
         return [BifVariable(name, own, *tables[name]) for name, own in states.items()]
 
     def _variable(self) -> tuple[str, tuple[str, ...]]:
@@ -212,23 +216,6 @@ class _Parser:
         if (np.abs(sums - 1.0) > MAX_SUM_ERROR).any():
             raise self._error(f"the probabilities of {name!r} must sum to one in each context")
         return np.where(np.abs(sums - 1.0) > ROUNDING, table / sums, table)
-
-    def _check_order(self, parents: dict[str, tuple[str, ...]]) -> None:
-        n_waiting = {name: len(own) for name, own in parents.items()}
-        children: dict[str, list[str]] = {name: [] for name in parents}
-        for name, own in parents.items():
-            for parent in own:
-                children[parent].append(name)
-        ready = [name for name, n in n_waiting.items() if n == 0]
-        n_done = 0
-        while ready:
-            n_done += 1
-            for child in children[ready.pop()]:
-                n_waiting[child] -= 1
-                if n_waiting[child] == 0:
-                    ready.append(child)
-        if n_done < len(parents):
-            raise self._error("the variables depend on each other in a circle")
 
     def _numbers(self, n_numbers: int) -> list[float]:
         numbers = []

@@ -29,20 +29,8 @@ y : array of shape (n_rows,)
 """
 
 # Segments of each digit: top, upper left, upper right, middle, lower left, lower right, bottom.
-_SEGMENTS = np.array(
-    [
-        [1, 1, 1, 0, 1, 1, 1],
-        [0, 0, 1, 0, 0, 1, 0],
-        [1, 0, 1, 1, 1, 0, 1],
-        [1, 0, 1, 1, 0, 1, 1],
-        [0, 1, 1, 1, 0, 1, 0],
-        [1, 1, 0, 1, 0, 1, 1],
-        [1, 1, 0, 1, 1, 1, 1],
-        [1, 0, 1, 0, 0, 1, 0],
-        [1, 1, 1, 1, 1, 1, 1],
-        [1, 1, 1, 1, 0, 1, 1],
-    ]
-)
+_DIGITS = "1110111 0010010 1011101 1011011 0111010 1101011 1101111 1010010 1111111 1111011"
+_SEGMENTS = np.array([[int(lit) for lit in digit] for digit in _DIGITS.split()])
 
 
 @describe(_SHARED)

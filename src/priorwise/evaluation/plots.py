@@ -55,8 +55,6 @@ def plot_critical_difference(
     Examples
     --------
     >>> scores = {"a": [1, 1, 1, 1, 1], "b": [2, 2, 3, 2, 2], "c": [3, 3, 2, 3, 3]}
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> [text.get_text() for text in plot_critical_difference(scores).texts][3:]
     ['a (1.00)', 'b (2.20)', 'c (2.80)']
     """
@@ -121,8 +119,6 @@ def plot_scatter(
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> plot_scatter([0.1, 0.2], [0.2, 0.1], names=("HDP", "m-estimate")).get_title()
     'HDP against m-estimate: 1-0-1'
     """
@@ -178,8 +174,6 @@ def plot_reliability(
     Examples
     --------
     >>> from priorwise.evaluation import reliability_curve
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> axes = plot_reliability(reliability_curve([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9]))
     >>> axes.get_xlabel()
     'predicted probability'

@@ -178,7 +178,8 @@ def conditional_log_likelihood(
     -3.0
     """
     given = check_predictions(y_true, proba, labels, sample_weight)
-    return weighted_sum(_safe_log(given.true_proba), given.weight) / _nats(base)
+    with np.errstate(divide="ignore"):
+        return weighted_sum(np.log(given.true_proba), given.weight) / _nats(base)
 
 
 @describe(_SCORE)
@@ -287,11 +288,6 @@ def _true_distribution(
             f"y_true and proba must have the same shape, got {target.shape} and {table.shape}"
         )
     return target, table, check_weight(sample_weight, len(truth))
-
-
-def _safe_log(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(p))
 
 
 def _nats(base: str) -> float:

@@ -60,8 +60,6 @@ def plot_explanation(
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from priorwise import NaiveBayesClassifier
     >>> X = [["sun", "warm"], ["sun", "cold"], ["rain", "cold"], ["rain", "cold"]]
     >>> model = NaiveBayesClassifier().fit(X, ["out", "out", "in", "in"])
@@ -166,8 +164,6 @@ def plot_importance(source: Any, *, max_features: int = 20, ax: Any = None) -> A
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from priorwise import NaiveBayesClassifier
     >>> X = [["sun", "warm"], ["sun", "cold"], ["rain", "cold"], ["rain", "cold"]]
     >>> model = NaiveBayesClassifier().fit(X, ["out", "out", "in", "in"])
@@ -233,8 +229,6 @@ def plot_shape(
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from priorwise import NaiveBayesClassifier
     >>> X = [["sun", "warm"], ["sun", "cold"], ["rain", "cold"], ["rain", "cold"]]
     >>> model = NaiveBayesClassifier().fit(X, ["out", "out", "in", "in"])

@@ -118,8 +118,6 @@ def plot_network(network: Any, *, show_class: bool | None = None, ax: Any = None
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> axes = plot_network(Network.from_parents([[], [0], [0]], ["age", "job", "pay"]))
     >>> sorted(text.get_text() for text in axes.texts)
     ['age', 'job', 'pay']
@@ -142,7 +140,11 @@ def plot_network(network: Any, *, show_class: bool | None = None, ax: Any = None
     for i, at in layout.column.items():
         widths[at] = max(widths[at], text_width(names[i]) + 0.2)
     left = np.cumsum([0.05, *(widths + GAP)])
-    heights = [_stack(column, layout) for column in layout.nodes]
+    # Arcs that pass by need less height than boxes.
+    heights = [
+        {(i, at): 3 * LINE if layout.column[i] == at else LINE for i, at in column}
+        for column in layout.nodes
+    ]
     height = max((sum(column.values()) for column in heights), default=0.5)
     canvas = Canvas(ax, max(1.0, float(left[-1] - GAP + 0.05)), height, above_and_below=0.0)
     middle: dict[Node, float] = {}
@@ -214,13 +216,8 @@ def _lay_out(network: Network, show_class: bool) -> _Layout:
     return layout
 
 
-def _stack(nodes: list[Node], layout: _Layout) -> dict[Node, float]:
-    """Height of each node of a column, in inches; passing arcs need less than boxes."""
-    return {(i, at): 3 * LINE if layout.column[i] == at else LINE for i, at in nodes}
-
-
 WRAP = 26
-"""Conditions are broken into lines of about so many characters, at most `MAX_LINES`."""
+"""Characters of the lines, at most `MAX_LINES`, that a condition is broken into."""
 
 MAX_LINES = 3
 
@@ -246,8 +243,6 @@ def plot_tree(model: Any, *, max_depth: int | None = 3, ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
     >>> from priorwise import ProbabilityTreeClassifier
     >>> X, y = [["sun"], ["sun"], ["rain"], ["rain"]], ["out", "out", "in", "in"]
     >>> model = ProbabilityTreeClassifier("laplace", criterion="gain").fit(X, y)

@@ -68,7 +68,7 @@ def _numbers(values: NDArray[Any]) -> list[str]:
     if values.dtype.kind == "i":
         return [str(value) for value in values.tolist()]
     if values.dtype == np.float32:
-        return [_float(value) for value in values]
+        return [f"{one}f" if np.isfinite(one) else write_double(float(one)) for one in values]
     return [write_double(value) for value in values.tolist()]
 
 
@@ -84,10 +84,6 @@ def write_double(value: float) -> str:
     if math.isinf(value):
         return "INFINITY" if value > 0.0 else "-INFINITY"
     return repr(float(value))
-
-
-def _float(value: np.float32) -> str:
-    return f"{value}f" if np.isfinite(value) else write_double(float(value))
 
 
 def join_items(items: list[str]) -> str:

@@ -22,7 +22,7 @@ from priorwise.export.c_arrays import (
     write_structs,
 )
 from priorwise.export.layout import EQUAL, GREATER, NOT_AT_MOST, Arrays, ExportedModel, StepWriter
-from priorwise.export.reading import refuse_labels
+from priorwise.export.reading import refuse_labels, write_code
 from priorwise.steps.pool import Pool
 
 # Bits of what goes to the second child: less, equal, missing, greater.
@@ -266,7 +266,7 @@ class CSteps(StepWriter):
         if rules.is_nominal:
             refuse_labels(rules, "C", r"\0")
             labels = sorted(
-                (key.encode("utf-8", "surrogatepass"), _write_code(code))
+                (key.encode("utf-8", "surrogatepass"), write_code(code, write_double))
                 for key, code in rules.spell_keys().items()
             )
             rows = [f"{{{self._write_label(key, name)},{code}}}" for key, code in labels]
@@ -297,10 +297,6 @@ def _find_depth(trees: Arrays) -> int:
         depth += 1
         level = np.concatenate([trees.below[level], trees.above[level]])
     return depth
-
-
-def _write_code(code: float) -> str:
-    return str(int(code)) if float(code).is_integer() else write_double(code)
 
 
 def _standardise(step: Arrays, j: int, x: str) -> str:

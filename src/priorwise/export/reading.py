@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from priorwise.data.encoding.value_rules import ValueRules
 from priorwise.export.layout import ExportedModel
@@ -49,3 +50,8 @@ def _list_spellings(key: str) -> tuple[str, ...]:
     if re.fullmatch(r"-?\d{1,15}", key):
         return (key, f"{key}.0") if key != "0" else ("0", "0.0", "-0", "-0.0")
     return (key, key.lower(), key.upper()) if key in ("True", "False") else (key,)
+
+
+def write_code(code: float, write_number: Callable[[float], str]) -> str:
+    """Return the code of a label, without a fraction if it is a whole number."""
+    return str(int(code)) if float(code).is_integer() else write_number(code)

@@ -125,7 +125,7 @@ def _read_numbers(name: str, schema: Any, numbers: Any) -> FeatureValues:
 
 
 MAX_ROWS, MAX_CELLS = 500, 60_000
-"""Rows that the page holds to start from: at most so many, and at most so many values in all."""
+"""Largest number of rows that the page holds to start from, and of values in them."""
 
 ANSWER, SCRIPTS = ("state.js", "answer.js"), ("features.js", "changes.js", "explorer.js")
 """Parts of the page's script, which share one scope: before and after the answer is drawn."""

@@ -14,7 +14,7 @@ from priorwise.report.html import figure, grid, paragraph, section, table
 from priorwise.report.svg import COLOURS, DASHES, Chart, Picture, cut_text, show_number
 
 MAX_PERMUTED_ROWS, MAX_PERMUTED = 1_000, 60
-"""Permutation is done on so many rows, if there are at most so many features."""
+"""Largest number of rows, and of features, whose values are shuffled."""
 
 MAX_SHAPES, MAX_LABELS, MAX_LINES = 12, 12, 4
 """Features with a picture, labels in a picture, and classes in a picture."""

@@ -9,7 +9,7 @@ from typing import Any
 from priorwise.report.svg import Picture, show_number
 
 MAX_SHORT = 22
-"""Cells of at most so many characters stay on one line."""
+"""Largest number of characters of a cell that stays on one line."""
 
 
 class Number(str):

@@ -26,7 +26,7 @@ MAX_PERCENT = 8
 """Most classes for which the table of confusions has percentages beside the counts."""
 
 MAX_CONFUSED = 30
-"""Most classes that have a table of confusions; of more, so many pairs are listed."""
+"""Most classes that have a table of confusions; of more, this many pairs are listed."""
 
 MAX_POINTS = 400
 

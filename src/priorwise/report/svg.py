@@ -50,12 +50,12 @@ def find_ticks(low: float, high: float, least: float = 3.0) -> list[float]:
 
 
 def cut_text(text: str, most: int) -> str:
-    """Return at most so many characters of a text."""
+    """Return at most `most` characters of a text."""
     return text if len(text) <= most else text[: most - 1] + "\u2026"
 
 
 def cut_middle(text: str, most: int) -> str:
-    """Return at most so many characters of a text, both of its begin and of its end.
+    """Return at most `most` characters of a text, both of its begin and of its end.
 
     >>> cut_middle("petal-length-in-cm > 1.333", 20)
     'petal-leng\u2026m > 1.333'
@@ -83,18 +83,15 @@ class Picture:
         self._parts.append(f"<{tag} {pairs}>{content}</{tag}>" if content else f"<{tag} {pairs}/>")
 
     def rect(self, x: float, y: float, width: float, height: float, fill: str, **more: Any) -> None:
-        """Add a rectangle."""
         size: dict[str, Any] = {"width": max(width, 0.0), "height": max(height, 0.0)}
         self.add("rect", x=x, y=y, **size, fill=f"var({fill})", **more)
 
     def line(self, points: Iterable[tuple[float, float]], colour: str, **more: Any) -> None:
-        """Add a line through points."""
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         style = {"fill": "none", "stroke": f"var({colour})", "stroke_width": 1.8, **more}
         self.add("polyline", points=path, **style)
 
     def text(self, x: float, y: float, text: str, **more: Any) -> None:
-        """Add a text."""
         style = {"font_size": 12, "fill": "var(--ink)", **more}
         self.add("text", escape(text), x=x, y=y, **style)
 

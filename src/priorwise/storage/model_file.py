@@ -39,9 +39,14 @@ def list_states() -> dict[str, StateType]:
     return {
         **stored_encoder.STATES,
         **{kind.__name__: _core_state(kind) for kind in CORE},
-        **{name: _record_state(kind) for name, kind in records.items()},
+        **{
+            name: StateType(kind, kind.to_stored, kind.from_stored)
+            for name, kind in records.items()
+        },
         **{name: _estimator_state(kind) for name, kind in estimators.items()},
-        "RandomState": StateType(np.random.RandomState, _store_random, _restore_random),
+        "RandomState": StateType(
+            np.random.RandomState, lambda one: list(one.get_state(legacy=True)), _restore_random
+        ),
     }
 
 
@@ -58,11 +63,6 @@ def _core_state(kind: Any) -> StateType:
         return kind(*stored)
 
     return StateType(kind, to_fields, from_fields, widens=kind in WIDENING)
-
-
-@cache
-def _record_state(kind: Any) -> StateType:
-    return StateType(kind, kind.to_stored, kind.from_stored)
 
 
 @cache
@@ -102,10 +102,6 @@ def _estimator_state(kind: Any) -> StateType:
         return estimator
 
     return StateType(kind, to_fields, from_fields, widens=kind in WIDENING)
-
-
-def _store_random(generator: np.random.RandomState) -> list[Any]:
-    return list(generator.get_state(legacy=True))
 
 
 def _restore_random(stored: Any) -> np.random.RandomState:

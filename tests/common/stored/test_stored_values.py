@@ -53,7 +53,7 @@ def test_objects_that_occur_twice_are_stored_once() -> None:
     writer = ValueWriter({})
     stored = writer.encode([array, names, array, ("a", "b"), ("a",), ("a",)])
     assert stored[2:4] == [{"shared": 0}, {"shared": 1}]
-    value = ValueReader(writer.join_arrays(), {}).read(json.dumps(stored))
+    value = ValueReader(writer.arrays.join(), {}).read(json.dumps(stored))
     assert value[0] is value[2]
     assert value[1] is value[3]
 

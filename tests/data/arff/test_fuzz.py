@@ -11,8 +11,7 @@ import pytest
 
 from priorwise.data.arff import syntax
 from priorwise.data.arff.reader import read_arff, read_header
-from priorwise.data.arff.rows import RowReader
-from priorwise.data.arff.syntax import ArffError
+from priorwise.data.arff.syntax import ArffError, RowReader
 
 N_INPUTS = int(os.environ.get("PRIORWISE_FUZZ_INPUTS", "4000"))
 SEEDS = [

@@ -20,7 +20,7 @@ from pyarrow import feather
 import children
 from priorwise.common import files
 from priorwise.data import ArffError, SourceError, read_arff
-from priorwise.data.arff import rows as arff_rows
+from priorwise.data.arff import syntax as arff_syntax
 from priorwise.data.arff.reader import FRAME_KINDS
 from priorwise.data.sources import open_source
 from priorwise.data.sources.source import default_batch_rows
@@ -264,7 +264,7 @@ def test_sparse_rows_that_become_a_huge_table_are_refused(tmp_path: Path) -> Non
 def test_sparse_rows_are_read_in_batches_whatever_their_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arff_rows, "MAX_SPARSE_CELLS", 1000)
+    monkeypatch.setattr(arff_syntax, "MAX_SPARSE_CELLS", 1000)
     path = write_sparse(tmp_path / "x.arff", 30, 100)
     with pytest.raises(ArffError, match=r"x\.arff:66: the sparse rows become"):
         read_arff(path)

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import dataset, feather, parquet
 
 from priorwise.data import SourceError, read_arff
-from priorwise.data.arff.rows import RowReader
+from priorwise.data.arff.syntax import RowReader
 from priorwise.data.sources import Batch, Source, open_source, prefetch
 
 N_ROWS = 1000

@@ -11,8 +11,6 @@ import math
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -102,14 +100,6 @@ PIECE = 1 << 18
 """Bytes that are unpacked at a time."""
 
 
-@dataclass(frozen=True)
-class Method:
-    """How to compress bytes, and how to unpack them in pieces of at most `PIECE` bytes."""
-
-    pack: Callable[[bytes], bytes]
-    unpack: Callable[[memoryview], Iterator[bytes]]
-
-
 def _unzip(packed: memoryview) -> Iterator[bytes]:
     unzip = zlib.decompressobj()
     for start in range(0, len(packed), PIECE):
@@ -130,10 +120,12 @@ def find_zstandard() -> ModuleType | None:
     return None
 
 
-def _pack_zstandard(content: bytes) -> bytes:
+def pack_bytes(content: bytes) -> tuple[str, bytes]:
+    """Return the name of the best method that there is, and the bytes that it makes."""
     zstandard: Any = find_zstandard()
-    packed: bytes = zstandard.compress(content, level=15)
-    return packed
+    if zstandard is None:
+        return "zlib", zlib.compress(content, level=9)
+    return "zstd", zstandard.compress(content, level=15)
 
 
 def _unpack_zstandard(packed: memoryview) -> Iterator[bytes]:
@@ -153,13 +145,8 @@ def _unpack_zstandard(packed: memoryview) -> Iterator[bytes]:
         yield from iter(lambda: stream.read(PIECE), b"")
 
 
-METHODS = {
-    "zlib": Method(partial(zlib.compress, level=9), _unzip),
-    "zstd": Method(_pack_zstandard, _unpack_zstandard),
+UNPACKERS: dict[str, Callable[[memoryview], Iterator[bytes]]] = {
+    "zlib": _unzip,
+    "zstd": _unpack_zstandard,
 }
-"""The methods by the name that stands in a file."""
-
-
-def choose_method() -> str:
-    """Return the name of the best method that there is."""
-    return "zstd" if find_zstandard() else "zlib"
+"""How bytes are unpacked, in pieces of at most `PIECE` bytes, by the name that stands in a file."""

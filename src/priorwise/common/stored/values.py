@@ -138,18 +138,9 @@ class ValueWriter:
     def __init__(self, states: StateTypes, *, pack: bool = False) -> None:
         self._names = {state.type: name for name, state in states.items()}
         self._states = states
-        self._arrays = ArrayWriter(pack)
+        self.arrays = ArrayWriter(pack)
         self._numbers: dict[Any, int] = {}
         self._kept_alive: list[Any] = []
-
-    @property
-    def n_widened(self) -> int:
-        """Bytes that narrowed arrays take once they are widened."""
-        return self._arrays.n_widened
-
-    def join_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of all values, by their type."""
-        return self._arrays.join()
 
     def encode(self, value: Any, depth: int = 0) -> Any:
         """Return the JSON that stands for a value; UnstorableError for objects of other types."""
@@ -172,13 +163,13 @@ class ValueWriter:
         if cls is frozenset:
             return {"frozenset": [self.encode(item, depth) for item in sorted(value, key=repr)]}
         if cls is bytes:
-            return {"bytes": self._arrays.add(np.frombuffer(value, dtype=np.uint8))}
+            return {"bytes": self.arrays.add(np.frombuffer(value, dtype=np.uint8))}
         if cls in _TEXT_NAMES:
             return {_TEXT_NAMES[cls]: AS_TEXT[_TEXT_NAMES[cls]][1](value)}
         if cls is timedelta:
             return {"timedelta": [value.days, value.seconds, value.microseconds]}
         if isinstance(value, np.generic) and value.dtype.str[1:] in TYPES:
-            return {"scalar": self._arrays.add(np.asarray(value))}
+            return {"scalar": self.arrays.add(np.asarray(value))}
         if cls.__module__.split(".")[0] == "pandas" and cls.__name__ in PANDAS:
             return self._encode_pandas(value, depth)
         return self._encode_once(value, cls, depth)
@@ -215,16 +206,13 @@ class ValueWriter:
         if PLAIN.issuperset(types):
             return value
         if types == {np.ndarray} and all(array.dtype.str[1:] in TYPES for array in value):
-            return self._encode_arrays(value)
+            # None of them occurs elsewhere.
+            return {"arrays": [self.arrays.add(array) for array in value]}
         if len(types) == 1 and len(value) > 1 and issubclass(next(iter(types)), np.generic):
             array = np.array(value)
             if array.dtype.str[1:] in TYPES and array.dtype.type in types and array.ndim == 1:
-                return {"scalars": self._arrays.add(array)}
+                return {"scalars": self.arrays.add(array)}
         return [self._encode_item(item, _name_step(item, i), depth) for i, item in enumerate(value)]
-
-    def _encode_arrays(self, arrays: list[NDArray[Any]]) -> Any:
-        """Encode a list of arrays that do not occur elsewhere."""
-        return {"arrays": [self._arrays.add(array) for array in arrays]}
 
     def _encode_pair(self, key: Any, value: Any, depth: int) -> Any:
         return [
@@ -246,11 +234,11 @@ class ValueWriter:
         if kind == "U":
             width = max(array.dtype.itemsize // 4, 1)
             wide = np.ascontiguousarray(array, dtype=f"=U{width}")
-            return {"text": self._arrays.add(wide.view("=u4").reshape(*array.shape, width))}
+            return {"text": self.arrays.add(wide.view("=u4").reshape(*array.shape, width))}
         if kind in "mM":
-            return {"times": [array.dtype.str[1:], self._arrays.add(array.astype("=i8"))]}
+            return {"times": [array.dtype.str[1:], self.arrays.add(array.astype("=i8"))]}
         if array.dtype.str[1:] in TYPES:
-            return {"array": self._arrays.add(array)}
+            return {"array": self.arrays.add(array)}
         raise UnstorableError(f"an array of type {array.dtype} cannot be stored")
 
     def _encode_pandas(self, value: Any, depth: int) -> Any:

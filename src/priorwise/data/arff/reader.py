@@ -17,8 +17,7 @@ from priorwise.common.docstrings import hook
 from priorwise.common.files import DataFileError, open_data_file, unzip
 from priorwise.common.resources import import_extra
 from priorwise.common.validation import check_choice
-from priorwise.data.arff.rows import read_rows
-from priorwise.data.arff.syntax import ArffError, Attribute, parse_attribute
+from priorwise.data.arff.syntax import ArffError, Attribute, parse_attribute, read_rows
 
 FRAME_KINDS = ("pandas", "polars", "pyarrow")
 

@@ -52,7 +52,6 @@ class QuoteCheck:
         self._is_start = True
 
     def add(self, block: bytes | memoryview) -> None:
-        """Follow the next bytes."""
         content = b"".join((self._held, block))
         if self._is_start:
             content, self._is_start = content.removeprefix(BYTE_ORDER_MARK), False

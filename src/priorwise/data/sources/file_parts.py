@@ -14,8 +14,7 @@ from typing import IO, Any
 
 from priorwise.common.files import open_data_file
 from priorwise.data.arff.reader import ArffData, choose_frame_kind, read_header
-from priorwise.data.arff.rows import RowReader, chunk_lines
-from priorwise.data.arff.syntax import Attribute
+from priorwise.data.arff.syntax import Attribute, RowReader, chunk_lines
 from priorwise.data.sources.part import (
     FilePart,
     SourceError,
@@ -176,7 +175,7 @@ def _is_text(arrow: Any, kind: Any) -> bool:
 
 _BLOCK_BYTES = 1 << 20
 _TEXT_FACTOR = 4
-"""A cell as text, in a line, a row and a column, takes so many times a value of a batch."""
+"""Room that a cell takes as text, in a line, a row and a column, in values of a batch."""
 
 
 @dataclass(frozen=True)

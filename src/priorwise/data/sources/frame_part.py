@@ -245,14 +245,12 @@ class SparkPart(Part):
 
     @property
     def n_partitions(self) -> int:
-        """Number of partitions of the frame."""
         try:
             return int(self.frame.rdd.getNumPartitions())
         except Exception:  # a client of Spark Connect cannot see it
             return DEFAULT_PARTITIONS
 
     def select(self, names: list[str]) -> Any:
-        """Return the frame with some of its columns."""
         return self.frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
 
     def families(self) -> dict[str, str]:

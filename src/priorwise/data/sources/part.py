@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -153,13 +154,8 @@ def check_names(names: Sequence[str], place: str) -> None:
 
 
 def find_duplicate(names: Sequence[str]) -> str | None:
-    """Return the first name that occurs a second time, None if each occurs once."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
+    """Return the first name that occurs more than once, None if each occurs once."""
+    return next((name for name, n in Counter(names).items() if n > 1), None)
 
 
 def digest_edges(file: IO[bytes] | Any, size: int) -> str:

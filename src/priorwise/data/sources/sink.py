@@ -75,7 +75,9 @@ def open_sink(
         plain.close()
         return
     path = Path(out)
-    build = _find_format(path)
+    build = next((_FORMATS[end] for end in _FORMATS if path.name.lower().endswith(end)), None)
+    if build is None:
+        raise ValueError(f"out must end in one of {list(_FORMATS)}, got {path.name!r}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"out must be in an existing folder, got {str(path)!r}")
     if path.exists():
@@ -176,13 +178,6 @@ class ParquetSink:
 
 PredictionSink = CsvSink | ParquetSink
 _FORMATS: dict[str, Any] = {".parquet": ParquetSink, ".csv": CsvSink, ".csv.gz": ZippedCsvSink}
-
-
-def _find_format(path: Path) -> Any:
-    for ending, sink in _FORMATS.items():
-        if path.name.lower().endswith(ending):
-            return sink
-    raise ValueError(f"out must end in one of {list(_FORMATS)}, got {path.name!r}")
 
 
 def _as_text(value: Any) -> str:

@@ -252,13 +252,9 @@ def prefetch(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
 
 _READERS: dict[str, Any] = {
     ".parquet": ParquetPart,
-    ".csv": CsvPart,
-    ".csv.gz": CsvPart,
-    ".arrow": IpcPart,
-    ".feather": IpcPart,
-    ".ipc": IpcPart,
-    ".arff": ArffPart,
-    ".arff.gz": ArffPart,
+    **dict.fromkeys((".csv", ".csv.gz"), CsvPart),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), IpcPart),
+    **dict.fromkeys((".arff", ".arff.gz"), ArffPart),
 }
 FILE_ENDINGS = tuple(_READERS)
 

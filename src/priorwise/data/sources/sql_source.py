@@ -82,12 +82,9 @@ DIALECTS = {
 }
 
 _MODULES = {
-    "duckdb": "duckdb",
-    "_duckdb": "duckdb",
+    **dict.fromkeys(("duckdb", "_duckdb"), "duckdb"),
+    **dict.fromkeys(("psycopg", "psycopg2", "pg8000"), "postgresql"),
     "sqlite3": "sqlite",
-    "psycopg": "postgresql",
-    "psycopg2": "postgresql",
-    "pg8000": "postgresql",
 }
 
 

@@ -82,7 +82,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     graph.add("Identity", proba, output=proba_name)
     classes = _list_classes(exported.classes)
     best = graph.add("ArgMax", proba, axis=1, keepdims=0)
-    graph.add("Gather", graph.add_constant(classes), best, output=label)
+    graph.add("Gather", classes, best, output=label)
     inputs = [
         (rules.name, "STRING" if rules.is_nominal else "DOUBLE", ["rows", 1])
         for rules in exported.readers[0]
@@ -119,7 +119,7 @@ def _add_labels(graph: OnnxGraph, rules: ValueRules) -> str:
     )  # fmt: skip
     numbers = graph.cast(codes, "DOUBLE")
     if rules.is_ordered:
-        is_missing = graph.add("Equal", numbers, graph.add_constant(float(missing)))
+        is_missing = graph.add("Equal", numbers, float(missing))
         rank = graph.add_constant(float(rules.missing))
         numbers = graph.add("Where", is_missing, rank, numbers)
     return numbers
@@ -129,7 +129,7 @@ def _add_numbers(graph: OnnxGraph, rules: ValueRules) -> str:
     missing = graph.add_constant(float(rules.missing))
     numbers = rules.name
     for mark in rules.numbers:
-        is_mark = graph.add("Equal", numbers, graph.add_constant(float(mark)))
+        is_mark = graph.add("Equal", numbers, float(mark))
         numbers = graph.add("Where", is_mark, missing, numbers)
     return graph.add("Where", graph.add("IsNaN", numbers), missing, numbers)
 

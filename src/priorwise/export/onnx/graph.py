@@ -31,10 +31,11 @@ class OnnxGraph:
         self._names.add(name)
         return name
 
-    def add(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
-        """Add a node; return the name of its result."""
+    def add(self, operator: str, *inputs: Any, output: str = "", **attributes: Any) -> str:
+        """Add a node, whose inputs are names or constants; return the name of its result."""
+        names = [one if isinstance(one, str) else self.add_constant(one) for one in inputs]
         result = output or self.reserve(operator)
-        node = self.onnx.helper.make_node(operator, inputs, [result], **attributes)
+        node = self.onnx.helper.make_node(operator, names, [result], **attributes)
         self._nodes.append(node)
         return result
 
@@ -53,7 +54,7 @@ class OnnxGraph:
 
     def take_columns(self, matrix: str, columns: ArrayLike) -> str:
         """Add the choice of columns, or of other places of the second axis."""
-        return self.add("Gather", matrix, self.add_constant(columns), axis=1)
+        return self.add("Gather", matrix, columns, axis=1)
 
     def repeat(self, values: ArrayLike, matrix: str) -> str:
         """Add a matrix whose rows are these values, with as many rows as another matrix."""
@@ -62,8 +63,7 @@ class OnnxGraph:
         return self.add("Where", is_missing, constant, constant)
 
     def add_up(self, values: str, axis: int, *, keep: bool = False) -> str:
-        """Add the sum over an axis."""
-        return self.add("ReduceSum", values, self.add_constant([axis]), keepdims=int(keep))
+        return self.add("ReduceSum", values, [axis], keepdims=int(keep))
 
     def build(self, inputs: list[Any], outputs: list[Any], **attributes: Any) -> Any:
         """Return the checked model; inputs and outputs are (name, type, shape)."""

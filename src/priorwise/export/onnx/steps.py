@@ -48,7 +48,7 @@ def add_soft_tree(graph: OnnxGraph, trees: Arrays, x: str) -> str:
             return sums
         nodes = level[inner]
         part = graph.take_columns(part, inner)
-        is_large = graph.add("GreaterOrEqual", part, graph.add_constant(LEAST_PART))
+        is_large = graph.add("GreaterOrEqual", part, LEAST_PART)
         above = graph.add(
             "Where",
             graph.add("And", is_large, graph.take_columns(is_soft, nodes)),
@@ -56,7 +56,7 @@ def add_soft_tree(graph: OnnxGraph, trees: Arrays, x: str) -> str:
             graph.take_columns(goes_above, nodes),
         )
         to_above = graph.add("Mul", part, above)
-        to_below = graph.add("Mul", part, graph.add("Sub", graph.add_constant(1.0), above))
+        to_below = graph.add("Mul", part, graph.add("Sub", 1.0, above))
         part = graph.add("Concat", to_below, to_above, axis=1)
         level = np.concatenate([trees.below[nodes], trees.above[nodes]])
 
@@ -72,20 +72,19 @@ def _add_shares(graph: OnnxGraph, trees: Arrays, x: str) -> tuple[str, str, str]
     ]
     goes_above = graph.add_constant(np.zeros(len(trees.way), dtype=bool))
     for reason, nodes in reasons:
-        counts = graph.add("And", reason, graph.add_constant(nodes))
-        goes_above = graph.add("Or", goes_above, counts)
+        goes_above = graph.add("Or", goes_above, graph.add("And", reason, nodes))
     is_number = graph.add("Not", is_missing)
     soft = trees.bandwidth > 0.0
-    is_soft = graph.add("And", is_number, graph.add_constant(soft))
+    is_soft = graph.add("And", is_number, soft)
     # Other thresholds may be infinite.
-    distance = graph.add("Sub", value, graph.add_constant(np.where(soft, trees.threshold, 0.0)))
+    distance = graph.add("Sub", value, np.where(soft, trees.threshold, 0.0))
     bandwidth = graph.add_constant(np.where(soft, trees.bandwidth, 1.0))
     distance = graph.add("Div", distance, bandwidth)
     zero, one = graph.add_constant(0.0), graph.add_constant(1.0)
     distance = graph.add("Where", is_number, distance, zero)
     share = _add_normal(graph, distance)
-    is_tiny = graph.add("Less", share, graph.add_constant(LEAST_SHARE))
-    is_nearly_all = graph.add("Greater", share, graph.add_constant(1.0 - LEAST_SHARE))
+    is_tiny = graph.add("Less", share, LEAST_SHARE)
+    is_nearly_all = graph.add("Greater", share, 1.0 - LEAST_SHARE)
     share = graph.add("Where", is_nearly_all, one, graph.add("Where", is_tiny, zero, share))
     return share, is_soft, graph.cast(goes_above, "DOUBLE")
 
@@ -96,16 +95,16 @@ def _add_normal(graph: OnnxGraph, z: str) -> str:
     It is a Taylor polynomial of degree four around the nearest place of a table.
     """
     most = float(MAX_DISTANCE)
-    z = graph.add("Min", z, graph.add_constant(most))
-    z = graph.add("Max", z, graph.add_constant(-most))
+    z = graph.add("Min", z, most)
+    z = graph.add("Max", z, -most)
     per_unit = graph.add_constant(float(STEPS_PER_UNIT))
     nearest = graph.add("Round", graph.add("Mul", z, per_unit))
     u = graph.add("Sub", z, graph.add("Div", nearest, per_unit))
-    place = graph.add("Add", nearest, graph.add_constant(float(MAX_DISTANCE * STEPS_PER_UNIT)))
+    place = graph.add("Add", nearest, float(MAX_DISTANCE * STEPS_PER_UNIT))
     place = graph.cast(place, "INT64")
     result = ""
     for coefficients in _expand_normal()[::-1]:
-        term = graph.add("Gather", graph.add_constant(coefficients), place)
+        term = graph.add("Gather", coefficients, place)
         result = graph.add("Add", graph.add("Mul", result, u), term) if result else term
     return result
 
@@ -141,7 +140,7 @@ class OnnxSteps(StepWriter):
         rows = graph.cast(self._add_ensemble(trees, x), "INT64")
         values = graph.add_constant(trees.values.astype(np.float64))
         sums = graph.add_up(graph.add("Gather", values, rows, axis=0), 1)
-        result = graph.add("Mul", sums, graph.add_constant(float(trees.scale)))
+        result = graph.add("Mul", sums, float(trees.scale))
         if trees.normalise:
             result = graph.add("Div", result, graph.add_up(result, 1, keep=True))
         return result
@@ -209,14 +208,14 @@ class OnnxSteps(StepWriter):
         begins = np.full((len(step.numeric), max(n_pieces.max() - 1, 1)), np.inf)
         for j, begin in enumerate(first.tolist()):
             begins[j, : n_pieces[j] - 1] = step.first_value[begin + 1 : begin + n_pieces[j]]
-        lines = graph.add("Unsqueeze", z, graph.add_constant([2]))
-        reached = graph.add("GreaterOrEqual", lines, graph.add_constant(begins))
+        lines = graph.add("Unsqueeze", z, [2])
+        reached = graph.add("GreaterOrEqual", lines, begins)
         n_reached = graph.add_up(graph.cast(reached, "INT64"), 2)
-        piece = graph.add("Add", n_reached, graph.add_constant(first))
-        left = graph.add("Gather", graph.add_constant(step.left), piece)
-        u = graph.add("Unsqueeze", graph.add("Sub", z, left), graph.add_constant([2]))
+        piece = graph.add("Add", n_reached, first)
+        left = graph.add("Gather", step.left, piece)
+        u = graph.add("Unsqueeze", graph.add("Sub", z, left), [2])
         powers = [
-            graph.add("Gather", graph.add_constant(one), piece)
+            graph.add("Gather", one, piece)
             for one in np.moveaxis(step.coefficient.reshape(-1, 3, n_classes), 1, 0)
         ]
         terms = powers[2]
@@ -236,8 +235,7 @@ class OnnxSteps(StepWriter):
             owner, label = np.repeat(np.arange(n_nominal), n_labels), _count_up(n_labels)
             known = self._match_labels(x, step.nominal[owner], label)
             parts.append((known, -2.0 * (codes[owner] == label[:, None])))
-            given = graph.add("GreaterOrEqual", graph.take_columns(x, step.nominal),
-                              graph.add_constant(0.0))  # fmt: skip
+            given = graph.add("GreaterOrEqual", graph.take_columns(x, step.nominal), 0.0)
             ones = np.ones((n_nominal, step.coefficient.shape[1]))
             parts.append((graph.cast(given, "DOUBLE"), ones))
         if len(step.missing):
@@ -250,12 +248,11 @@ class OnnxSteps(StepWriter):
             parts.append((z, -2.0 * step.landmark_values.astype(np.float64)))
             parts.append((graph.add("Mul", z, z), np.ones(step.landmark_values.shape)))
         for values, weight in parts:
-            product = graph.add("MatMul", values, graph.add_constant(weight))
-            distance = graph.add("Add", distance, product)
-        scaled = graph.add("Mul", distance, graph.add_constant(-step.rate))
-        likeness = graph.add("Exp", graph.add("Max", scaled, graph.add_constant(-708.0)))
-        terms = graph.add("MatMul", likeness, graph.add_constant(step.coefficient.T))
-        return graph.add("Softmax", graph.add("Add", terms, graph.add_constant(step.intercept)))
+            distance = graph.add("Add", distance, graph.add("MatMul", values, weight))
+        scaled = graph.add("Mul", distance, -step.rate)
+        likeness = graph.add("Exp", graph.add("Max", scaled, -708.0))
+        terms = graph.add("MatMul", likeness, step.coefficient.T)
+        return graph.add("Softmax", graph.add("Add", terms, step.intercept))
 
     def add_quadratic_forms(self, step: Arrays, reader: int) -> str:
         """Add the scores of all QuadraticForms, of which each class takes the row's."""
@@ -265,13 +262,13 @@ class OnnxSteps(StepWriter):
             return graph.add("Softmax", scores)
         n_forms, n_values = step.centre.shape
         z = self._standardise(step, graph.take_columns(x, step.numeric))
-        steps = graph.add("Sub", z, graph.add_constant(step.centre[:, None]))
+        steps = graph.add("Sub", z, step.centre[:, None])
         form = np.zeros((n_forms, n_values, n_values))
         form[:, *np.tril_indices(n_values)] = step.form
-        product = graph.add("MatMul", steps, graph.add_constant(form))
+        product = graph.add("MatMul", steps, form)
         sums = graph.add_up(graph.add("Mul", product, steps), 2)
         terms = graph.add("Transpose", sums, perm=[1, 0])
-        terms = graph.add("Add", terms, graph.add_constant(step.constant))
+        terms = graph.add("Add", terms, step.constant)
         place = graph.repeat(np.arange(len(step.intercept)), x)
         for feature, first, children in list_levels(step):
             n = children.shape[1]
@@ -279,11 +276,11 @@ class OnnxSteps(StepWriter):
             table = np.full((n_forms, n + 1), -1)
             table[first : first + len(children), 1:] = children
             code = graph.cast(graph.take_columns(x, [feature]), "INT64")
-            code = graph.add("Max", code, graph.add_constant(-1))
-            at = graph.add("Mul", place, graph.add_constant(n + 1))
-            at = graph.add("Add", at, graph.add("Add", code, graph.add_constant(1)))
-            found = graph.add("Gather", graph.add_constant(table.ravel()), at)
-            known = graph.add("GreaterOrEqual", found, graph.add_constant(0))
+            code = graph.add("Max", code, -1)
+            at = graph.add("Mul", place, n + 1)
+            at = graph.add("Add", at, graph.add("Add", code, 1))
+            found = graph.add("Gather", table.ravel(), at)
+            known = graph.add("GreaterOrEqual", found, 0)
             place = graph.add("Where", known, found, place)
         return graph.add(
             "Softmax", graph.add("Add", scores, graph.add("GatherElements", terms, place, axis=1))
@@ -310,20 +307,18 @@ class OnnxSteps(StepWriter):
         graph = self.graph
         if step.logs is not None:
             numbers = self._take_logs(step.logs, numbers)
-        shifted = graph.add("Sub", numbers, graph.add_constant(step.mean))
-        z = graph.add("Div", shifted, graph.add_constant(step.scale))
-        z = graph.add("Where", graph.add("IsNaN", z), graph.add_constant(0.0), z)
+        z = graph.add("Div", graph.add("Sub", numbers, step.mean), step.scale)
+        z = graph.add("Where", graph.add("IsNaN", z), 0.0, z)
         most = float(step.max_deviation)
-        z = graph.add("Min", z, graph.add_constant(most))
-        return graph.add("Max", z, graph.add_constant(-most))
+        z = graph.add("Min", z, most)
+        return graph.add("Max", z, -most)
 
     def _take_logs(self, logs: Arrays, numbers: str) -> str:
         graph = self.graph
-        signed = graph.add("Mul", numbers, graph.add_constant(logs.sign))
-        argument = graph.add("Add", signed, graph.add_constant(logs.shift))
-        positive = graph.add("Max", argument, graph.add_constant(logs.least))
-        logged = graph.add("Mul", graph.add("Log", positive), graph.add_constant(logs.sign))
-        kept = graph.add("Or", graph.add("IsNaN", numbers), graph.add_constant(logs.sign == 0.0))
+        argument = graph.add("Add", graph.add("Mul", numbers, logs.sign), logs.shift)
+        positive = graph.add("Max", argument, logs.least)
+        logged = graph.add("Mul", graph.add("Log", positive), logs.sign)
+        kept = graph.add("Or", graph.add("IsNaN", numbers), logs.sign == 0.0)
         return graph.add("Where", kept, numbers, logged)
 
     def add_pool(self, step: Pool, members: list[str], reader: int) -> str:
@@ -331,8 +326,7 @@ class OnnxSteps(StepWriter):
         scores = graph.repeat(step.intercept, self.rows[reader])
         for member, weight in zip(members, step.weight.tolist(), strict=True):
             logs = self._take_log(member, step.floor)
-            part = graph.add("Mul", logs, graph.add_constant(weight))
-            scores = graph.add("Add", scores, part)
+            scores = graph.add("Add", scores, graph.add("Mul", logs, weight))
         return graph.add("Softmax", scores)
 
     def add_boosted(self, base: str, trees: str, reader: int) -> str:
@@ -340,7 +334,7 @@ class OnnxSteps(StepWriter):
         return self.graph.add("Softmax", self.graph.add("Add", logs, trees))
 
     def _take_log(self, proba: str, least: float) -> str:
-        return self.graph.add("Log", self.graph.add("Max", proba, self.graph.add_constant(least)))
+        return self.graph.add("Log", self.graph.add("Max", proba, least))
 
 
 def _count_up(sizes: NDArray[Any]) -> NDArray[Any]:

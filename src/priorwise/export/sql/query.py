@@ -8,13 +8,13 @@ from typing import Any
 
 from priorwise.common.files import write_whole
 from priorwise.common.validation import check_choice
+from priorwise.data.sources.sql_source import quote_name
 from priorwise.export.layout import ExportedModel
 from priorwise.export.reading import require_backoff
 from priorwise.export.sql.steps import StepQueries
 from priorwise.export.sql.text import (
     DIALECTS,
     check_names,
-    quote,
     write_rows,
     write_spaces,
     write_values,
@@ -94,8 +94,8 @@ def export_sql(
         *steps.parts,
         f"pw_wide AS ({_widen(len(exported.classes), last)})",
     ]
-    kept = [f"r.f{columns.index(name)} AS {quote(name)}" for name in keep]
-    kept += [f"w.p{k} AS {quote(name)}" for k, name in enumerate(results)]
+    kept = [f"r.f{columns.index(name)} AS {quote_name(name)}" for name in keep]
+    kept += [f"w.p{k} AS {quote_name(name)}" for k, name in enumerate(results)]
     query = (
         "WITH RECURSIVE\n" + ",\n".join(parts) + f"\nSELECT {', '.join(kept)}\n"
         "FROM pw_row r JOIN pw_wide w ON w.id = r.id ORDER BY r.id\n"

@@ -85,8 +85,6 @@ class StepQueries(StepWriter):
         table = self.add_table("intercept", class_=np.arange(len(intercept)), s=intercept)
         return f"SELECT r.id, i.class_, i.s FROM pw_row r CROSS JOIN {table} i"
 
-    # ---- Trees -----------------------------------------------------------------------------------
-
     def add_trees(self, step: Arrays, reader: int) -> str:
         shift = reader * self.n_features
         columns: dict[str, Any] = {
@@ -153,8 +151,6 @@ class StepQueries(StepWriter):
             f"FROM pw_walk{self.n_steps} w JOIN {share} c ON c.id = w.id AND c.node = w.node "
             f"JOIN {sides} s ON (s.side = 1 AND {part} > 0) OR (s.side = 0 AND {part} < 1)"
         )
-
-    # ---- Logistic regressions --------------------------------------------------------------------
 
     def add_networks(self, step: Arrays, reader: int) -> str:
         return add_networks(self, step, reader * self.n_features)
@@ -340,8 +336,6 @@ class StepQueries(StepWriter):
             f"FROM (SELECT x.id, x.feature, s.scale, s.most, s.least, {number} - s.mean AS d "
             f"FROM pw_x x JOIN {scale} s ON s.feature = x.feature) t",
         )
-
-    # ---- Pools -----------------------------------------------------------------------------------
 
     def add_pool(self, step: Pool, members: list[int], reader: int) -> str:
         logs = [

@@ -13,15 +13,11 @@ from numpy.typing import NDArray
 from scipy.special import erfcx
 
 from priorwise.data.encoding.value_rules import ValueRules
+from priorwise.data.sources.sql_source import quote_name
 from priorwise.data.tables.label_keys import NUMBER_PATTERN, SPACES
-from priorwise.export.reading import SURROGATES, refuse_labels, spell_labels
+from priorwise.export.reading import SURROGATES, refuse_labels, spell_labels, write_code
 
 DIALECTS = ("duckdb", "postgres", "sqlite")
-
-
-def quote(name: str) -> str:
-    """Return an identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def write_text(text: str, dialect: str) -> str:
@@ -137,7 +133,7 @@ def name_table(table: str) -> str:
             f"table must not begin with {PREFIX!r} as the query's own tables do, got {table!r}: "
             "name its schema too, or make a view of it"
         )
-    return ".".join(map(quote, parts))
+    return ".".join(map(quote_name, parts))
 
 
 def check_names(features: Sequence[str], keep: Sequence[str], dialect: str) -> None:
@@ -169,7 +165,7 @@ def write_rows(table: str, columns: Iterable[str]) -> str:
     """
     names = list(columns)
     renamed = ", ".join(f"f{i}" for i in range(len(names)))
-    chosen = ", ".join(f"t.{quote(name)}" for name in names)
+    chosen = ", ".join(f"t.{quote_name(name)}" for name in names)
     return (
         f"pw_row(id, {renamed}) AS MATERIALIZED (SELECT ROW_NUMBER() OVER (), {chosen} "
         f"FROM {name_table(table)} t)"
@@ -225,26 +221,22 @@ def _find_code(rules: ValueRules, dialect: str) -> str:
     """Return the code of a label: an expression that compares texts, or numbers if it is one."""
     refuse_labels(rules, dialect, SURROGATES + r"\0" * (dialect == "postgres"))
     cases = "".join(
-        f" WHEN {write_text(text, dialect)} THEN {_write_code(code)}"
+        f" WHEN {write_text(text, dialect)} THEN {write_code(code, write_number)}"
         for text, code in spell_labels(rules).items()
     )
-    unknown = _write_code(rules.missing) if rules.is_ordered else "-1"
+    unknown = write_code(rules.missing, write_number) if rules.is_ordered else "-1"
     known = f"CASE label{cases} ELSE {unknown} END" if cases else unknown
-    missing = _write_code(rules.missing)
+    missing = write_code(rules.missing, write_number)
     code = f"CASE WHEN label IS NULL THEN {missing}"
     if rules.numbers:
         cases = "".join(
-            f" WHEN {write_number(number)} THEN {_write_code(value)}"
+            f" WHEN {write_number(number)} THEN {write_code(value, write_number)}"
             for number, value in rules.numbers.items()
         )
         if dialect != "sqlite":  # which has no NaN
             cases += f" WHEN CAST('NaN' AS DOUBLE PRECISION) THEN {missing}"
         code += f" WHEN number IS NOT NULL THEN CASE number{cases} ELSE {unknown} END"
     return f"CAST({code} ELSE {known} END AS DOUBLE PRECISION)"
-
-
-def _write_code(code: float) -> str:
-    return str(int(code)) if float(code).is_integer() else write_number(code)
 
 
 def _read_numbers(

@@ -178,7 +178,6 @@ def _check_distinct(what: str, texts: list[str]) -> None:
 
 
 def as_pyagrum(variables: Sequence[BifVariable]) -> Any:
-    """Return a ``pyagrum.BayesNet``."""
     pyagrum = import_extra("pyagrum", "to_pyagrum", "pyagrum")
     network = pyagrum.BayesNet()
     for one in variables:
@@ -196,7 +195,6 @@ def as_pyagrum(variables: Sequence[BifVariable]) -> Any:
 
 
 def as_pgmpy(variables: Sequence[BifVariable]) -> Any:
-    """Return a ``pgmpy.models.DiscreteBayesianNetwork``."""
     models = import_extra("pgmpy.models", "to_pgmpy", "pgmpy")
     factors = import_extra("pgmpy.factors.discrete", "to_pgmpy", "pgmpy")
     arcs = [(parent, one.name) for one in variables for parent in one.parents]

@@ -28,7 +28,7 @@ from priorwise.data.survey.batch import RawColumns
 from priorwise.data.tables import Categories, RawTable
 from priorwise.models.general.tables import family_columns, plan_families
 from priorwise.streaming.fit import StreamedModel, StreamNeeds
-from priorwise.streaming.passes import CodedBatch, Pass
+from priorwise.streaming.passes import CodedBatch, PairPass, Pass
 from priorwise.streaming.row_stream import RowStream
 from priorwise.structure.networks import Network
 from priorwise.structure.networks.hill_climb import climb_hill
@@ -309,7 +309,7 @@ class FamilyPass(Pass[CodedBatch, Tally, list[CountTree]]):
         return state.trees()
 
 
-class VariablePairPass(Pass[CodedBatch, PairCounts, PairCounts]):
+class VariablePairPass(PairPass):
     """Count every pair of the other variables by the values of one, or of all by none."""
 
     title = "pairs of variables"
@@ -323,10 +323,6 @@ class VariablePairPass(Pass[CodedBatch, PairCounts, PairCounts]):
         parted = part_columns(rows.columns, rows.arities.tolist(), self.given)
         pairs.add(*parted, n_threads=self.n_threads)
         return pairs
-
-    def merge(self, a: PairCounts, b: PairCounts) -> PairCounts:
-        a.merge(b)
-        return a
 
 
 @dataclass(frozen=True, eq=False)
