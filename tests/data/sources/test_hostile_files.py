@@ -240,8 +240,8 @@ READ_SPARSE = """
 import resource, sys
 from pathlib import Path
 from priorwise.data import read_arff, ArffError
-from priorwise.data.arff import rows
-rows.MAX_SPARSE_CELLS //= 16
+from priorwise.data.arff import syntax
+syntax.MAX_SPARSE_CELLS //= 16
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (2**31 // 16), used + (2**31 // 16)))
 try:

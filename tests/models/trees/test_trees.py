@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 
 from priorwise import ProbabilityForestClassifier, ProbabilityTreeClassifier
-from priorwise.demo import SMOOTHERS
+from priorwise.smoothing.base import Smoother
 from priorwise.smoothing import HGS, HierarchicalShrinkage, Smoother
 from reference.trees import validate
 
@@ -30,7 +30,7 @@ def mixed_frame(n_rows=300, seed=0):
     return frame, y
 
 
-@pytest.mark.parametrize("smoothing", sorted(SMOOTHERS))
+@pytest.mark.parametrize("smoothing", sorted(Smoother.by_name))
 def test_every_smoother_works_on_a_tree(smoothing):
     X, y = mixed_frame()
     tree = ProbabilityTreeClassifier(smoothing, random_state=0).fit(X, y)

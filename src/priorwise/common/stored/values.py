@@ -190,7 +190,7 @@ class ValueWriter:
             name = self._names[cls]
             fields = self._states[name].to_fields(value)
             if self._states[name].widens:
-                stored = {"state": [name, {"narrow": list(map(self._arrays.add, fields))}]}
+                stored = {"state": [name, {"narrow": list(map(self.arrays.add, fields))}]}
             else:
                 stored = {"state": [name, self.encode(fields, depth)]}
         else:

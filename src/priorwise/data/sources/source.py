@@ -105,8 +105,8 @@ class Source:
 
         A file is identified by its path, size and time of change and by a digest of its first and
         last 64 KiB. Frames in memory, frames of a callable and lazy frames are identified by a
-        digest of all their values, for which they are read once; those of a Dask or a Spark frame by
-        the workers.
+        digest of all their values, for which they are read once; Dask and Spark frames are read by
+        their workers.
         """
         identities = [
             [part.name, part.identity(self._columns, self.batch_rows, self.target)]
