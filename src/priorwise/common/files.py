@@ -91,7 +91,7 @@ class _BoundedGzip(io.RawIOBase):
         if self._left < 0:
             raise DataFileError(
                 f"the gzip data becomes more than {MAX_GZIP_RATIO} times as long; "
-                "priorwise.common.data_file.MAX_GZIP_RATIO sets that limit"
+                "priorwise.common.files.MAX_GZIP_RATIO sets that limit"
             )
         return int(n_read)
 

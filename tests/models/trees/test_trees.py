@@ -11,7 +11,6 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 
 from priorwise import ProbabilityForestClassifier, ProbabilityTreeClassifier
-from priorwise.smoothing.base import Smoother
 from priorwise.smoothing import HGS, HierarchicalShrinkage, Smoother
 from reference.trees import validate
 

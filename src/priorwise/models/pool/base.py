@@ -67,7 +67,7 @@ class BasePool(TableClassifier, _BaseComposition):
     """Classifiers joined by weights on their log probabilities, and boosting on top.
 
     The table is read once and split into parts of weight one. Members that follow the protocol of
-    `priorwise.models.member` learn from it as it is; other classifiers are fitted to the same rows
+    `fit_table` learn from it as it is; other classifiers are fitted to the same rows
     of X. What a member knows of rows it has not seen is its attribute `oof_proba_`; members without
     it are fitted once more without each fold.
 
