@@ -66,10 +66,9 @@ SMALLEST = TableSize(1, 1, (), 2)
 class BasePool(TableClassifier, _BaseComposition):
     """Classifiers joined by weights on their log probabilities, and boosting on top.
 
-    The table is read once and split into parts of weight one. Members that follow the protocol of
-    `fit_table` learn from it as it is; other classifiers are fitted to the same rows
-    of X. What a member knows of rows it has not seen is its attribute `oof_proba_`; members without
-    it are fitted once more without each fold.
+    The table is read once. Members of this library learn from it as it is (`fit_table`); other
+    classifiers are fitted to the same rows of X. What a member knows of rows it has not seen is its
+    attribute `oof_proba_`; members without it are fitted once more without each fold.
 
     Parameters
     ----------
