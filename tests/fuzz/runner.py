@@ -29,6 +29,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 import children
@@ -140,9 +141,10 @@ def limit_memory() -> None:
 
 def start_target(target: str) -> Callable[[int, int], str]:
     """The function of a target that runs an input, with the memory limited from now on."""
-    # The limit is of addresses, and those of an arena for each thread would use it up.
+    # The limit is of addresses, and arenas of allocators, one for each thread, would use it up.
     if hasattr(libc := ctypes.CDLL(None), "mallopt"):
         libc.mallopt(M_ARENA_MAX, 2)
+    pa.set_memory_pool(pa.system_memory_pool())
     threadpool_limits(1)
     module = import_module(f"fuzz.{target}")
     getattr(module, "prepare", lambda: None)()
