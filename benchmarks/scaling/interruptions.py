@@ -49,12 +49,13 @@ def _kill_and_resume(folder: Path, train: Path, n_kills: int, n_jobs: int, task:
     A fit that is done before its moment is compared with the one that was not interrupted, and the
     next fit begins from the start; later moments are then drawn from a shorter time.
     """
+    for name in ("whole", "killed"):
+        shutil.rmtree(folder / name, ignore_errors=True)
     whole = finish(folder / "whole", train, n_jobs, task)
     took = time_fit(folder / "whole")
     print(f"  not interrupted: {took:.1f} s, model of {len(whole) / 1e6:.1f} MB", flush=True)
     rng = np.random.default_rng()
     here, longest = folder / "killed", took
-    shutil.rmtree(here, ignore_errors=True)
     n_killed, n_files, n_done, n_same, left = 0, 0, 0, 0, list[str]()
 
     def compare(model: bytes) -> None:
