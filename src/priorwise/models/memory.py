@@ -76,9 +76,9 @@ class TableSize:
         return 24.0 * self.n_features * (64 if is_wide else self.n_features)
 
     def context_bytes(self, n_parents: int) -> float:
-        """Return the bytes of the contexts of a feature with so many parents, at all levels.
+        """Return the bytes of the contexts of a feature with `n_parents` parents, at all levels.
 
-        Those that occur if rows fall into contexts at random.
+        Counted are those that occur if rows fall into contexts at random.
         """
         total, n_cells = 1.0, float(self.n_classes)
         for _ in range(n_parents + 1):

@@ -128,8 +128,8 @@ MIN_ROWS = (1, 2, 5, 10, 20, 40, 80, 160)
 """Numbers of rows to choose from, of which a context has at least one to be kept."""
 
 MIN_SCORED_ROWS, MAX_SCORED_ROWS = 150, 2_500
-"""Smallest and largest number of rows that the weights of a network are fitted on, if there are so
-many; the weights are few."""
+"""Smallest and largest number of rows that the weights of a network are fitted on, if the table
+has them; the weights are few."""
 
 MAX_SCORES = 2_000_000
 """Largest number of estimates that these weights are fitted on: rows x classes x levels x features.
@@ -170,7 +170,7 @@ class ScoreWeights:
 
 
 def count_scored(n_scores: int) -> int:
-    """Return on how many rows weights are fitted, each of which has so many estimates."""
+    """Return on how many rows weights are fitted, if a row has `n_scores` estimates."""
     return min(MAX_SCORED_ROWS, max(MIN_SCORED_ROWS, MAX_SCORES // n_scores))
 
 

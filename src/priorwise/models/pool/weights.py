@@ -284,7 +284,7 @@ def _score(
 
 
 MAX_EXPLAINED_ROWS, MAX_CONTRIBUTIONS = 200, 1_000_000
-"""Importances are measured on at most so many rows, and rows times features times classes."""
+"""Importances are measured on at most this many rows, and this many rows x features x classes."""
 
 
 @dataclass(frozen=True, eq=False)

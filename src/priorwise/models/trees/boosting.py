@@ -48,8 +48,8 @@ MAX_DEPTH, SYMMETRIC_DEPTH = 12, 7
 """Most levels of a tree, and of a symmetric one, if `max_depth` is "auto"."""
 
 MIN_SYMMETRIC_ROWS = 5_000
-"""From so many rows on symmetric trees are tried too: with fewer rows they are no better, and a
-trial says less."""
+"""From this number of rows on symmetric trees are tried too: with fewer rows they are no better,
+and a trial says less."""
 
 
 def count_leaves(max_leaf_nodes: int | str | None, n_rows: int) -> int:
