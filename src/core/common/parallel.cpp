@@ -3,16 +3,39 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <thread>
 #include <utility>
 
+#if __has_include(<cxxabi.h>)
+#include <cxxabi.h>
+#endif
 #if __has_include(<pthread.h>)
 #include <pthread.h>
 #endif
 
 namespace priorwise {
+namespace {
+
+// Whether this thread has what it needs to throw. The data of a thread's exceptions are allocated
+// when it first throws, and where there is no memory for them the C library ends the process. So a
+// thread sees to them before it takes part.
+bool can_throw() noexcept {
+#if __has_include(<cxxabi.h>)
+    constexpr std::size_t kMoreThanNeeded = 4096;
+    void* volatile memory = std::malloc(kMoreThanNeeded);
+    if (!memory) return false;
+    std::free(memory);
+    // Declared to have no effect: without the variable the compiler leaves the call out.
+    const void* volatile data = abi::__cxa_get_globals();
+    (void)data;
+#endif
+    return true;
+}
+
+}  // namespace
 
 // Threads that are started when they are first wanted and then kept. The pool lives as long as
 // the process: its threads wait in it, so nothing of it may be destroyed at exit.
@@ -74,7 +97,7 @@ class WorkerPool {
             ++work.n_helpers_;
             if (--work.n_wanted_ == 0) forget(work);
             lock.unlock();
-            work.take_pieces();
+            if (can_throw()) work.take_pieces();
             lock.lock();
             if (--work.n_helpers_ == 0) helpers_left_.notify_all();
         }
@@ -127,6 +150,7 @@ void SharedWork::call_workers(std::int64_t n_helpers) noexcept {
 }
 
 bool SharedWork::enter() noexcept {
+    if (!can_throw()) return false;
     auto* workers = WorkerPool::get();
     return workers && workers->enter(*this);
 }
