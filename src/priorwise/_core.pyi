@@ -246,10 +246,13 @@ def blend_rows(
 ) -> _Floats: ...
 # Forests.
 class PackedTrees:
-    def __init__(self, tree_start: _Longs, split: _Ints, threshold: _Floats) -> None: ...
+    def __init__(
+        self, tree_start: _Longs, split: _Ints, threshold: _Floats, leaf_weight: _Floats
+    ) -> None: ...
     tree_start: Final[_Longs]
     split: Final[_Ints]
     threshold: Final[_Floats]
+    leaf_weight: Final[_Floats]
     node_bytes: Final[_Bytes]
     n_features: Final[int]
     n_nodes: Final[int]

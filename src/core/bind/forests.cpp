@@ -23,19 +23,30 @@ namespace priorwise {
 namespace {
 
 PackedTrees make_packed_trees(Numbers<std::int64_t> tree_start, Numbers<std::int32_t> split,
-                              Numbers<double> threshold) {
-    require(threshold.size() == split.size(), "not packed trees: every node must have a threshold");
-    PackedTrees trees(copy(tree_start), split.size(), split.reader(), threshold.reader());
+                              Numbers<double> threshold, Numbers<double> leaf_weight) {
+    PackedTrees trees(copy(tree_start), split.size(), split.reader(), threshold.reader(),
+                      leaf_weight.reader());
+    require(threshold.size() == (split.size() - trees.n_trees()) / 2 &&
+                leaf_weight.size() == threshold.size() + trees.n_trees(),
+            "not packed trees: every split must have a threshold and every leaf a weight");
     if (!split.is_narrow()) trees.link();  // what is no part of a file is not kept beside the nodes
     return trees;
 }
 
-// One number of each node.
-template <auto kPart>
-auto copy_part(const PackedTrees& trees) {
+NumpyVector<std::int32_t> copy_splits(const PackedTrees& trees) {
     const auto nodes = trees.view().nodes;
-    std::vector<std::remove_cvref_t<decltype(nodes[0].*kPart)>> numbers(nodes.size());
-    std::ranges::transform(nodes, numbers.begin(), kPart);
+    std::vector<std::int32_t> splits(nodes.size());
+    std::ranges::transform(nodes, splits.begin(), &ForestNode::split);
+    return to_numpy(std::move(splits));
+}
+
+// The thresholds of the nodes that split, or the weights of the leaves.
+template <bool kLeaf>
+NumpyVector<double> copy_thresholds(const PackedTrees& trees) {
+    std::vector<double> numbers;
+    numbers.reserve((trees.n_nodes() + trees.n_trees()) / 2);
+    for (const auto& node : trees.view().nodes)
+        if (node.leaf() == kLeaf) numbers.push_back(node.threshold);
     return to_numpy(std::move(numbers));
 }
 
@@ -288,11 +299,13 @@ auto contribute_forest_of(const PackedTrees& trees, const FeatureColumns& column
 
 void bind_forests(nb::module_& m) {
     auto trees =
-        define_class(m, "PackedTrees", &make_packed_trees, "tree_start", "split", "threshold");
+        define_class(m, "PackedTrees", &make_packed_trees, "tree_start", "split", "threshold",
+                     "leaf_weight");
     trees.def_prop_ro("tree_start", [](const PackedTrees& t) { return read_only(t.tree_start()); });
     const auto copied = nb::rv_policy::automatic;
-    trees.def_prop_ro("split", &copy_part<&ForestNode::split>, copied);
-    trees.def_prop_ro("threshold", &copy_part<&ForestNode::threshold>, copied);
+    trees.def_prop_ro("split", &copy_splits, copied);
+    trees.def_prop_ro("threshold", &copy_thresholds<false>, copied);
+    trees.def_prop_ro("leaf_weight", &copy_thresholds<true>, copied);
     trees.def_prop_ro("node_bytes", &node_bytes);
     trees.def_prop_ro("n_features", &PackedTrees::n_features);
     trees.def_prop_ro("n_nodes", &PackedTrees::n_nodes);

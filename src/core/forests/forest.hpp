@@ -59,10 +59,11 @@ class PackedTrees {
     // Assigns a part of the numbers of all nodes, given its first and its length.
     template <class T>
     using ReadPart = std::function<void(std::size_t, std::size_t, std::vector<T>&)>;
-    // Children follow from which nodes split. Throws std::invalid_argument unless rows may walk the
-    // trees. O(nodes).
+    // Children follow from which nodes split; those have a threshold each, the others a weight.
+    // Throws std::invalid_argument unless rows may walk the trees. O(nodes).
     PackedTrees(std::vector<std::int64_t> tree_start, std::size_t n_nodes,
-                ReadPart<std::int32_t> read_split, ReadPart<double> read_threshold);
+                ReadPart<std::int32_t> read_split, ReadPart<double> read_threshold,
+                ReadPart<double> read_leaf_weight);
 
     const std::vector<std::int64_t>& tree_start() const { return tree_start_; }
     std::size_t n_trees() const { return tree_start_.size() - 1; }
@@ -81,7 +82,7 @@ class PackedTrees {
 
     std::vector<std::int64_t> tree_start_;
     ReadPart<std::int32_t> read_split_;
-    ReadPart<double> read_threshold_;
+    ReadPart<double> read_threshold_, read_leaf_weight_;
     std::unique_ptr<Linked> linked_ = std::make_unique<Linked>();
     std::int32_t n_features_ = 0;
 };

@@ -30,15 +30,17 @@ class PackedTrees(_core.PackedTrees):
     order of their parents; each is a `NODE`. A value greater than the threshold goes to the second
     child; of a nominal feature the code at the threshold does, and all others, unknown ones too, to
     the first. Missing numbers go to the side that the split says. `tree_start` is the first node of
-    each tree, and one past the last.
+    each tree, and one past the last; `split` has a number for each node, `threshold` one for each
+    that splits and `leaf_weight` one for each leaf, in the order of the nodes.
     """
 
     @classmethod
     def from_nodes(cls, tree_start: NDArray[np.int64], nodes: NDArray[Any]) -> PackedTrees:
         """Make trees of nodes, records or their bytes; children follow from which nodes split."""
         records = nodes.view(NODE)
-        split, threshold = (np.ascontiguousarray(records[name]) for name in ("split", "threshold"))
-        return cls(tree_start, split, threshold)
+        split, threshold = np.ascontiguousarray(records["split"]), records["threshold"]
+        is_leaf = split & IS_SPLIT == 0
+        return cls(tree_start, split, threshold[~is_leaf], threshold[is_leaf])
 
     def take(self, first: int, last: int) -> PackedTrees:
         """The trees from `first` to the one before `last`."""

@@ -164,7 +164,7 @@ class Trees(Step):
         is_leaf = self.trees.is_leaf
         if len(self.inverse):
             return {"kind": "tree", "inverse": self.inverse[is_leaf]}
-        rows = self.trees.nodes["threshold"][is_leaf]
+        rows = self.trees.leaf_weight
         return {"kind": "forest", "inverse": (1.0 / np.maximum(rows, 0.5)).astype(np.float32)}
 
     def sum_by_group(self, columns: Columns, n_trees: int, n_threads: int = 1) -> Floats:

@@ -85,45 +85,51 @@ def test_linked_trees_are_those_of_the_slow_twin(rng: np.random.Generator) -> No
         parts = [random_splits(rng, 40 * (i % 3 + 1)) for _ in range(3)]
         start, split = np.cumsum([0, *map(len, parts)]), np.concatenate(parts)
         threshold = rng.random(len(split))
-        trees = PackedTrees(start, split, threshold)
+        is_leaf = split == 0
+        trees = PackedTrees(start, split, threshold[~is_leaf], threshold[is_leaf])
         np.testing.assert_array_equal(trees.nodes, link_nodes(start, split, threshold))
         assert trees.n_features == split.max() // 16 + 1
         again = PackedTrees.from_nodes(start, trees.node_bytes)
         np.testing.assert_array_equal(again.nodes, trees.nodes)
         np.testing.assert_array_equal(again.split, split)
-        np.testing.assert_array_equal(again.threshold, threshold)
+        np.testing.assert_array_equal(again.threshold, threshold[~is_leaf])
+        np.testing.assert_array_equal(again.leaf_weight, threshold[is_leaf])
         np.testing.assert_array_equal(trees.take(1, 2).split, parts[1])
 
 
 @pytest.mark.parametrize(
-    ("start", "split", "n_thresholds", "match"),
+    ("start", "split", "n_thresholds", "n_weights", "match"),
     [
-        ([0, 3], [8, 0, 0], 2, "every node must have a threshold"),
-        ([0, 3], [-8, 0, 0], 3, "must not be negative"),
-        ([0, 4], [8, 0, 0, 0], 4, "every node must have a parent"),
-        ([0, 3], [8, 8, 0], 3, "every node must have a parent"),
-        ([0, 3], [0, 8, 0], 3, "every node must have a parent before it"),
-        ([0, 2], [8, 0, 0], 3, "tree_start must rise"),
-        ([0, 2, 1, 3], [8, 0, 0], 3, "tree_start must rise"),
-        ([0, 0, 3], [8, 0, 0], 3, "tree_start must rise"),
-        ([], [], 0, "tree_start must rise"),
+        ([0, 3], [8, 0, 0], 0, 2, "every split must have a threshold and every leaf a weight"),
+        ([0, 3], [8, 0, 0], 1, 3, "every split must have a threshold and every leaf a weight"),
+        ([0, 3], [-8, 0, 0], 1, 2, "must not be negative"),
+        ([0, 4], [8, 0, 0, 0], 1, 3, "every node must have a parent"),
+        ([0, 3], [8, 8, 0], 2, 1, "every node must have a parent"),
+        ([0, 3], [0, 8, 0], 1, 2, "every node must have a parent before it"),
+        ([0, 2], [8, 0, 0], 1, 2, "tree_start must rise"),
+        ([0, 2, 1, 3], [8, 0, 0], 1, 2, "tree_start must rise"),
+        ([0, 0, 3], [8, 0, 0], 1, 2, "tree_start must rise"),
+        ([], [], 0, 0, "tree_start must rise"),
     ],
 )
 def test_trees_that_cannot_be_linked_are_refused(
-    start: list[int], split: list[int], n_thresholds: int, match: str
+    start: list[int], split: list[int], n_thresholds: int, n_weights: int, match: str
 ) -> None:
     starts, splits = np.array(start, dtype=np.int64), np.array(split, dtype=np.int32)
     with pytest.raises(ValueError, match=match):
-        PackedTrees(starts, splits, np.zeros(n_thresholds))
+        PackedTrees(starts, splits, np.zeros(n_thresholds), np.zeros(n_weights))
 
 
 def test_narrow_arrays_are_widened_to_the_type_that_they_state() -> None:
     start, split = np.array([0, 3]), np.array([24, 0, 0], dtype=np.int32)
-    trees = PackedTrees(start, split, np.array([0.5, 1.0, 2.0]))
+    trees = PackedTrees(start, split, np.array([0.5]), np.array([1.0, 2.0]))
     threshold: Any = (trees.threshold.astype(np.float32), "f8")
+    weight: Any = (trees.leaf_weight.astype(np.uint8), "f8")
     for narrow in (np.uint8, np.int8, np.uint16, np.int16):
-        given: Any = [(start.astype(narrow), "i8"), (split.astype(narrow), "i4"), threshold]
-        np.testing.assert_array_equal(PackedTrees(*given).nodes, trees.nodes)
+        starts: Any = (start.astype(narrow), "i8")
+        splits: Any = (split.astype(narrow), "i4")
+        read = PackedTrees(starts, splits, threshold, weight)
+        np.testing.assert_array_equal(read.nodes, trees.nodes)
     bytes_ = split.astype(np.uint8)
     for wrong in (
         bytes_,
@@ -137,13 +143,13 @@ def test_narrow_arrays_are_widened_to_the_type_that_they_state() -> None:
     ):
         refused: Any = wrong
         with pytest.raises(TypeError, match="split must be an array"):
-            PackedTrees(start, refused, trees.threshold)
+            PackedTrees(start, refused, trees.threshold, trees.leaf_weight)
 
 
 @pytest.mark.parametrize(("node", "split"), [(0, 0), (1, 8), (0, 16 * 5 + 8)])
 def test_splits_of_a_file_that_changes_after_it_was_read_are_refused(node: int, split: int) -> None:
     narrow: Any = np.array([24, 0, 0], dtype=np.uint8), "i4"
-    trees = PackedTrees(np.array([0, 3]), narrow, np.zeros(3))
+    trees = PackedTrees(np.array([0, 3]), narrow, np.zeros(1), np.zeros(2))
     narrow[0][node] = split
     with pytest.raises(ValueError, match="not packed trees"):
         trees.find_parents()

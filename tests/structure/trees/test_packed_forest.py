@@ -215,4 +215,4 @@ def test_arrays_that_do_not_fit_together_are_an_error():
     with pytest.raises(ValueError, match="the number of columns must be at least 4, got 3"):
         _core.average_forest(forest, columns[:3], 70, proba, 1)
     with pytest.raises(ValueError, match="tree_start must rise from 0 to the number of nodes"):
-        PackedTrees(forest.tree_start[:-1], forest.split, forest.threshold)
+        PackedTrees(forest.tree_start[:-1], forest.split, forest.threshold, forest.leaf_weight)

@@ -78,15 +78,17 @@ class ValueReader:
 
         One that names no kind of value must be the content of the next, a record.
         """
-        fields, self._fields = self._fields, None
+        fields = self._fields
         if fields is not None:
+            self._fields = None
             if len(stored) != 1 or stored.get("record") is not fields:
                 raise ValueError(_NO_KIND)
             return fields
         if len(stored) == 1:
-            [(what, content)] = stored.items()
-            if what in self._kinds:
-                value = self._kinds[what](content)
+            [what] = stored
+            make = self._kinds.get(what)
+            if make:
+                value = make(stored[what])
                 if what in _SHARED or (what == "tuple" and is_shared_tuple(value)):
                     self._shared.append(value)
                 return value
@@ -110,9 +112,10 @@ class ValueReader:
         With `narrow`, one that is to be widened is a pair with the name of the type.
         """
         name, shape, *wide = place
-        if name not in self._arrays:
+        array = self._arrays.get(name)
+        if array is None:
             raise ValueError(f"there is no array of type {name!r:.40}")
-        array, start = self._arrays[name], self._ends[name]
+        start = self._ends[name]
         end = self._ends[name] = start + size_of(shape)
         if end > len(array):
             raise ValueError("an array has more entries than the file")

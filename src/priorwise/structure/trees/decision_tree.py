@@ -211,9 +211,9 @@ class DecisionTree(Record):
             CountTree, tree.parent, tree.value, tree.level_start, leaf, outcome, weights,
             tree.n_outcomes, tree.n_outcomes <= MAX_DENSE_CLASSES,
         )  # fmt: skip
-        threshold, is_leaf = self.trees.threshold, self.trees.is_leaf
-        threshold[is_leaf] = counts.totals[self.owner[is_leaf]]
-        trees = PackedTrees(self.trees.tree_start, self.trees.split, threshold)
+        trees = self.trees
+        leaf_weight = counts.totals[self.owner[trees.is_leaf]]
+        trees = PackedTrees(trees.tree_start, trees.split, trees.threshold, leaf_weight)
         return replace(self, trees=trees, counts=counts)
 
     @hook
