@@ -8,25 +8,24 @@ import pytest
 from priorwise.common.resources import Deadline
 from priorwise.models.linear.spline import SplineLogisticClassifier
 from priorwise.models.pool.members import JoinedMembers
+from priorwise.models.pool.plan import PoolPlan
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan
 
-PLAN = BoostingPlan((3,), 0.3, 20, 2)
+PLAN = PoolPlan((), 5.0, 5.0, BoostingPlan((3,), 0.3, 20, 2), optional="optional")
+N_ROWS = 600
 
 
 def join(optional_knows: float, rng: np.random.Generator) -> JoinedMembers:
     """Join a member that knows nothing and an optional one that knows the class of some rows."""
-    X = rng.normal(size=(400, 2))
+    X = rng.normal(size=(N_ROWS, 2))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     table = TrainingTable.read_uncut(SplineLogisticClassifier(), X, y)
-    nothing = np.full((400, 2), 0.5)
-    something = np.where(rng.random((400, 1)) < optional_knows, np.eye(2)[table.y], 0.5)
+    nothing = np.full((N_ROWS, 2), 0.5)
+    something = np.where(rng.random((N_ROWS, 1)) < optional_knows, np.eye(2)[table.y], 0.5)
     held_out = {"plain": nothing, "optional": something}
     options: dict[str, Any] = {"monotone": (), "seed": 0, "n_threads": 1}
-    return JoinedMembers.choose(
-        held_out, "optional", table, (5.0, 5.0), lambda *_: PLAN,
-        deadline=Deadline.after(None), **options,
-    )  # fmt: skip
+    return JoinedMembers.choose(held_out, table, PLAN, deadline=Deadline.after(None), **options)
 
 
 def test_an_optional_member_that_helps_is_kept(rng: np.random.Generator) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from copy import copy
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.docstrings import hook
 from priorwise.common.numeric import draw_seed
 from priorwise.common.progress import Progress
 from priorwise.common.resources import Deadline
@@ -24,7 +25,7 @@ from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.base import TableClassifier
 from priorwise.models.datasets.fitting import SampledRows, SampleSizes, count_affordable
-from priorwise.models.memory import TableSize, refuse, warn_of_reductions
+from priorwise.models.memory import TableSize
 from priorwise.models.pool.members import (
     JoinedMembers,
     check_classes,
@@ -32,15 +33,14 @@ from priorwise.models.pool.members import (
     learns_from_tables,
     limit_time,
     prepare_member,
-    reduce_members,
     set_alike,
     take_out_of_fold,
     take_step,
 )
+from priorwise.models.pool.plan import NUMBERS, PoolPlan
 from priorwise.models.pool.unseen_rows import UnseenRows, plan_sizes
-from priorwise.models.pool.weights import FLOOR, ImportanceRows, ScoreReport
+from priorwise.models.pool.weights import ImportanceRows, ScoreReport
 from priorwise.models.training_table import TrainingTable, read_directions
-from priorwise.models.trees.offset_boosting import BoostingPlan
 from priorwise.steps.pool import BOOSTING, Boosted, Foreign, Pool, Reread
 from priorwise.steps.step import Calibration
 
@@ -58,9 +58,6 @@ tails set by hand."""
 
 IMPORTANCE_ROWS = "_importance_rows"
 """Attribute of the rows that importances are measured on, which is not stored."""
-
-SMALLEST = TableSize(1, 1, (), 2)
-"""Size of the table whose members are checked before there is one."""
 
 
 class BasePool(TableClassifier, _BaseComposition):
@@ -110,7 +107,6 @@ class BasePool(TableClassifier, _BaseComposition):
         "feature_importances_": np.ndarray,
         IMPORTANCE_ROWS: ImportanceRows,
     }
-    optional_member = ""
     estimators: Any
     monotonic_cst: Any
     n_folds: int
@@ -152,8 +148,9 @@ class BasePool(TableClassifier, _BaseComposition):
 
     def reads_like(self, encoder: TableEncoder) -> bool:
         """Whether all members learn from a table that an encoder has read."""
+        given = set_alike(self.estimators or [], self)
         return super().reads_like(encoder) and all(
-            learns_from_tables(estimator, encoder) for _, estimator in self._list_members(SMALLEST)
+            learns_from_tables(estimator, encoder) for _, estimator in given
         )
 
     @property
@@ -184,25 +181,20 @@ class BasePool(TableClassifier, _BaseComposition):
         check_is_fitted(self)
         return self.report_
 
-    def _list_members(self, size: TableSize) -> Sequence[tuple[str, Any]]:
-        """Return names and classifiers to fit to a table of this size."""
-        return set_alike(self.estimators, self)
+    @hook
+    def make_plan(self, size: TableSize) -> PoolPlan:
+        """Plan what to learn from a table of a size."""
+        raise NotImplementedError
 
     def _start_clock(self) -> Deadline:
         """Return the moment after which no further member is started."""
         return Deadline.after(None)
 
-    def _plan_boosting(self, n_rows: int, n_classes: int) -> BoostingPlan | None:
-        """Return the settings of boosting on so many rows and classes; None for none."""
-        return None
-
-    def _penalties(self) -> tuple[float, float]:
-        """Return the penalties on the weights and on the intercepts."""
-        return 5.0, 5.0
-
     def check_parameters(self) -> None:
         check_number("n_folds", self.n_folds, least=2)
-        members = self._list_members(SMALLEST)
+        if self.estimators is None:
+            return
+        members = set_alike(self.estimators, self)
         if not members:
             raise ValueError("estimators must not be empty")
         names = [name for name, _ in members]
@@ -214,48 +206,41 @@ class BasePool(TableClassifier, _BaseComposition):
 
     def estimate_bytes(self, size: TableSize) -> float:
         with self._share_threads():
-            return reduce_members(self._list_members(size), size, math.inf).before
+            return self.make_plan(size).estimate(size, math.inf).before
 
     def plan_sample(self, size: TableSize, limit: float) -> SampleSizes:
         n_rows = count_affordable(self, size, limit)
-        if n_rows == size.n_rows or self._plan_boosting(n_rows, size.n_classes) is None:
+        plan = self.make_plan(size)
+        if n_rows == size.n_rows or plan.plan_boosting(n_rows, size.n_classes) is None:
             return SampleSizes(n_rows)
-        return plan_sizes(self, size, limit, len(self._list_members(size)))
+        return plan_sizes(self, size, limit, len(plan.members))
 
     def learn_sample(self, table: TrainingTable, limit: float, rows: SampledRows) -> dict[str, Any]:
         if len(rows.first) == rows.sample.n_rows:
             return super().learn_sample(table, limit, rows)
         unseen = UnseenRows(rows)
-        fitted = self.keep_limit(limit, table)._learn(table, unseen)
+        fitted = self._learn_within(limit, table, unseen)
         self._restore_rows(fitted, rows.sample)
         return {**fitted, "n_sampled_": rows.sample.n_rows + unseen.n_boosted}
 
-    def keep_limit(self, limit: float, table: TrainingTable) -> Self:
-        size = TableSize.of(table)
-        listed = self._list_members(size)
-        with self._share_threads():
-            reduction = reduce_members(listed, size, limit)
-        others = [(name, member) for name, member in listed if name not in reduction.left_out]
-        if not others:
-            raise refuse(self, limit, reduction.least, size)
-        if not reduction.texts:
-            return self
-        warn_of_reductions(limit, reduction.before, reduction.texts)
-        pool = copy(self)
-        pool.estimators = [(name, reduction.members.get(name, m)) for name, m in others]
-        return pool
+    def _learn(self, table: TrainingTable) -> dict[str, Any]:
+        return self._learn_within(math.inf, table)
 
-    def _learn(self, table: TrainingTable, unseen: UnseenRows | None = None) -> dict[str, Any]:
+    def _learn_within(
+        self, limit: float, table: TrainingTable, unseen: UnseenRows | None = None
+    ) -> dict[str, Any]:
+        size = TableSize.of(table)
+        with self._share_threads():
+            plan = self.make_plan(size).keep_limit(self, size, limit)
         deadline, seed = self._start_clock(), draw_seed(self.random_state)
         folds = deal_into_folds(table.y, self.n_folds, np.random.default_rng(seed), table.group)
-        listed = self._list_members(TableSize.of(table))
         monotone = read_directions(self.monotonic_cst, table.encoder, table.n_classes)
         members: dict[str, Any] = {}
         held_out: dict[str, NDArray[np.float64]] = {}
         seconds: dict[str, float] = {}
-        progress = Progress(len(listed), self.verbose > 0, unit="members")
+        progress = Progress(len(plan.members), self.verbose > 0, unit="members")
         with self._share_threads():
-            for name, estimator in listed:
+            for name, estimator in plan.members:
                 if members and deadline.over:
                     break
                 start = time.perf_counter()
@@ -275,8 +260,8 @@ class BasePool(TableClassifier, _BaseComposition):
             if unseen is not None:
                 held_out, table = unseen.predict(members, held_out, table)
         joined = JoinedMembers.choose(
-            held_out, self.optional_member if unseen is None else "", table, self._penalties(),
-            self._plan_boosting, monotone=monotone, seed=seed, n_threads=self.n_threads,
+            held_out, table, plan if unseen is None else replace(plan, optional=""),
+            monotone=monotone, seed=seed, n_threads=self.n_threads,
             deadline=deadline, boost=None if unseen is None else partial(unseen.boost, members),
         )  # fmt: skip
         members = {name: members[name] for name in joined.names}
@@ -291,7 +276,7 @@ class BasePool(TableClassifier, _BaseComposition):
         steps = {name: take_step(m, table.encoder) for name, m in members.items()}
         pool = Pool(
             Calibration.of(FACTORS, TAILS, table.class_count.sum()),
-            tuple(steps), tuple(steps.values()), weights.weight, weights.intercept, FLOOR,
+            tuple(steps), tuple(steps.values()), weights.weight, weights.intercept, NUMBERS.floor,
         )  # fmt: skip
         step = pool if joined.boosting is None else joined.boosting.as_step(pool)
         needs_given = any(isinstance(one, Reread | Foreign) for one in steps.values())

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from priorwise.common.validation import check_number
+from priorwise.models.memory import TableSize
 from priorwise.models.pool.base import BasePool
+from priorwise.models.pool.members import set_alike
+from priorwise.models.pool.plan import NUMBERS, PoolPlan
 
 
 class LogLinearPool(BasePool):
@@ -50,8 +53,8 @@ class LogLinearPool(BasePool):
         estimators: list[tuple[str, Any]],
         *,
         n_folds: int = 5,
-        penalty: float = 5.0,
-        intercept_penalty: float = 5.0,
+        penalty: float = NUMBERS.penalty,
+        intercept_penalty: float = NUMBERS.intercept_penalty,
         monotonic_cst: Any = None,
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
@@ -87,5 +90,6 @@ class LogLinearPool(BasePool):
         check_number("penalty", self.penalty, above=0.0)
         check_number("intercept_penalty", self.intercept_penalty, above=0.0)
 
-    def _penalties(self) -> tuple[float, float]:
-        return self.penalty, self.intercept_penalty
+    def make_plan(self, size: TableSize) -> PoolPlan:
+        members = set_alike(self.estimators, self)
+        return PoolPlan(members, self.penalty, self.intercept_penalty)

@@ -20,10 +20,10 @@ from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import READING_PARAMETERS
 from priorwise.models.base import TableClassifier
-from priorwise.models.memory import PoolReduction, TableSize
+from priorwise.models.pool.plan import NUMBERS, PoolPlan
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
+from priorwise.models.trees.offset_boosting import OffsetBoosting
 from priorwise.steps.pool import Foreign, Reread
 from priorwise.steps.step import Calibration, Step
 
@@ -224,14 +224,6 @@ def _find_weight_argument(estimator: Any) -> str | None:
     return None if inner is None else _find_weight_argument(inner)
 
 
-def reduce_members(
-    listed: Sequence[tuple[str, Any]], size: TableSize, limit: float
-) -> PoolReduction:
-    """Lower the parameters of members until a pool is estimated to stay within a limit."""
-    known = {name: member for name, member in listed if isinstance(member, TableClassifier)}
-    return PoolReduction.find(known, len(listed), size, limit)
-
-
 def take_step(member: Any, encoder: TableEncoder) -> Step:
     """Return the step of a fitted member of a pool whose tables an encoder reads."""
     if learns_from_tables(member, encoder):
@@ -241,10 +233,6 @@ def take_step(member: Any, encoder: TableEncoder) -> Step:
     if isinstance(inside, TableClassifier):
         return Reread(inside.step_.calibration, inside.encoder_, inside.step_)
     return Foreign(Calibration.of({}, (1.0, 0.0), 0.0), member)
-
-
-N_FOLDS = 5
-"""Number of folds of the rows; the weights that pool a fold are fitted to the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,26 +251,24 @@ class JoinedMembers:
     def choose(
         cls,
         held_out: Mapping[str, NDArray[np.float64]],
-        optional: str,
         table: TrainingTable,
-        penalties: tuple[float, float],
-        plan_boosting: Callable[[int, int], BoostingPlan | None],
+        plan: PoolPlan,
         **options: Any,
     ) -> JoinedMembers:
-        """Join all members, or all but an optional one if that has the lower out-of-fold loss.
+        """Join all members, or all but the optional one if that has the lower out-of-fold loss.
 
         Boosting the others is tried only if boosting all lowers the loss by more than the optional
         member does: then it may find more than that member knows.
         """
-        joined = cls.fit(held_out, table, penalties, plan_boosting, **options)
-        if optional not in held_out or len(held_out) == 1 or joined.boosting is None:
+        joined = cls.fit(held_out, table, plan, **options)
+        if plan.optional not in held_out or len(held_out) == 1 or joined.boosting is None:
             return joined
-        others = {name: proba for name, proba in held_out.items() if name != optional}
-        alone = cls.fit(others, table, penalties, lambda *_: None, **options)
+        others = {name: proba for name, proba in held_out.items() if name != plan.optional}
+        alone = cls.fit(others, table, replace(plan, boosting=None), **options)
         pooled_loss = replace(joined, boosting=None).loss(table)
         if alone.loss(table) - pooled_loss > pooled_loss - joined.loss(table):
             return joined
-        without = cls.fit(others, table, penalties, plan_boosting, **options)
+        without = cls.fit(others, table, plan, **options)
         return without if without.loss(table) < joined.loss(table) else joined
 
     @classmethod
@@ -290,8 +276,7 @@ class JoinedMembers:
         cls,
         held_out: Mapping[str, NDArray[np.float64]],
         table: TrainingTable,
-        penalties: tuple[float, float],
-        plan_boosting: Callable[[int, int], BoostingPlan | None],
+        plan: PoolPlan,
         *,
         boost: Callable[..., tuple[OffsetBoosting | None, NDArray[np.float64]]] | None = None,
         **options: Any,
@@ -302,27 +287,28 @@ class JoinedMembers:
         """
         probabilities = list(held_out.values())
         generator = np.random.default_rng(options["seed"])
-        folds = deal_into_folds(table.y, N_FOLDS, generator, table.group)
+        folds = deal_into_folds(table.y, NUMBERS.n_folds, generator, table.group)
         weights, pooled = PoolWeights.fit_and_judge(
-            probabilities, table.y, table.weight, folds, *penalties,
+            probabilities, table.y, table.weight, folds, plan.penalty, plan.intercept_penalty,
             keep_signs=bool(options["monotone"]),
         )  # fmt: skip
         boosting = None
         boosted, start = pooled, time.perf_counter()
-        plan = plan_boosting(int(np.isfinite(pooled).all(axis=1).sum()), table.n_classes)
-        if plan is not None and not options["deadline"].over:
+        n_known = int(np.isfinite(pooled).all(axis=1).sum())
+        settings = plan.plan_boosting(n_known, table.n_classes)
+        if settings is not None and not options["deadline"].over:
             if boost is None:
                 boosting, boosted = OffsetBoosting.fit(
                     table.feature_columns,
                     table.y,
                     table.weight,
                     pooled,
-                    plan,
+                    settings,
                     group=table.group,
                     **options,
                 )
             else:
-                boosting, boosted = boost(weights, table, pooled, plan, **options)
+                boosting, boosted = boost(weights, table, pooled, settings, **options)
         seconds = time.perf_counter() - start
         return cls(tuple(held_out), weights, pooled, boosting, boosted, seconds)
 

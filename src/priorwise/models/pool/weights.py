@@ -13,23 +13,14 @@ from priorwise import _core
 from priorwise.common.numeric import LEAST_PROBABILITY, count_shares, power_of_two
 from priorwise.common.records import Record, number, part
 from priorwise.data.tables import Columns
+from priorwise.models.pool.plan import NUMBERS
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.pool import join_probabilities
-
-FLOOR = 1e-3
-"""Members' probabilities below it are taken as this large."""
-
-SHARES = (1.0, 0.5, 0.1)
-"""Shares of the pool to choose from; the rest is that of the shares of the classes. The last is not
-zero, so that intervals still see how far members differ."""
-
-MAX_ROWS = 300_000
-"""Of more rows, some at even distances are enough to learn weights from."""
 
 
 @dataclass(frozen=True)
 class PoolWeights:
-    """p(y) proportional to exp(b_y + sum_m w_m log max(P_m(y), FLOOR)).
+    """p(y) proportional to exp(b_y + sum_m w_m log max(P_m(y), floor)), the floor of `NUMBERS`.
 
     The weights w may sum to more than one, and do where members are under-confident.
     """
@@ -43,8 +34,8 @@ class PoolWeights:
         probabilities: Sequence[NDArray[np.float64]],
         y: NDArray[np.int32],
         row_weight: NDArray[np.float64] | None = None,
-        penalty: float = 5.0,
-        intercept_penalty: float = 5.0,
+        penalty: float = NUMBERS.penalty,
+        intercept_penalty: float = NUMBERS.intercept_penalty,
         *,
         keep_signs: bool = False,
     ) -> PoolWeights:
@@ -57,7 +48,7 @@ class PoolWeights:
         """
         n_classes, used = probabilities[0].shape[1], list(range(len(probabilities)))
         known = np.flatnonzero(np.all([np.isfinite(p).all(axis=1) for p in probabilities], axis=0))
-        known = known[:: -(-len(known) // MAX_ROWS) or 1]
+        known = known[:: -(-len(known) // NUMBERS.weight_rows) or 1]
         logs = np.stack([_log(p[known]) for p in probabilities], axis=2).astype(np.float32)
         weight = np.zeros(len(probabilities))
         while used:
@@ -93,10 +84,13 @@ class PoolWeights:
 
         Where little more than the shares of the classes has a lower log-loss on the rows of the
         folds, as with few rows or features that tell nothing, the pool is shrunk towards these
-        shares: it gets that of `SHARES` with the least loss.
+        shares: it gets that of `NUMBERS.shares` with the least loss.
         """
-        shape = (len(SHARES), *probabilities[0].shape)
-        held_out, losses = np.full(shape, np.nan), np.zeros((len(SHARES), int(folds.max()) + 1))
+        shape = (len(NUMBERS.shares), *probabilities[0].shape)
+        held_out, losses = (
+            np.full(shape, np.nan),
+            np.zeros((len(NUMBERS.shares), int(folds.max()) + 1)),
+        )
         for fold in np.unique(folds):
             held, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
             other_weight = None if row_weight is None else row_weight[others]
@@ -106,7 +100,7 @@ class PoolWeights:
             )  # fmt: skip
             log_shares = _log_class_shares(y[others], other_weight, shape[2])
             held_proba = [proba[held] for proba in probabilities]
-            for i, share in enumerate(SHARES):
+            for i, share in enumerate(NUMBERS.shares):
                 held_out[i, held] = fitted.shrink(share, log_shares).pool(held_proba)
             known = held[np.isfinite(held_out[0, held, 0])]
             weight = np.ones(len(known)) if row_weight is None else row_weight[known]
@@ -117,7 +111,7 @@ class PoolWeights:
         by_others = _choose_share(total - losses)
         fitted = cls.fit(probabilities, y, row_weight, *options, keep_signs=keep_signs)
         log_shares = _log_class_shares(y, row_weight, shape[2])
-        shrunk = fitted.shrink(SHARES[int(_choose_share(total)[0])], log_shares)
+        shrunk = fitted.shrink(NUMBERS.shares[int(_choose_share(total)[0])], log_shares)
         return shrunk, held_out[by_others[folds], np.arange(len(y))]
 
     def shrink(self, share: float, log_shares: NDArray[np.float64]) -> PoolWeights:
@@ -131,7 +125,7 @@ class PoolWeights:
 
     def pool(self, probabilities: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the pooled probabilities of rows, given the members'; NaN where one is NaN."""
-        return join_probabilities(probabilities, self.weight, self.intercept, FLOOR)
+        return join_probabilities(probabilities, self.weight, self.intercept, NUMBERS.floor)
 
 
 def _log_class_shares(
@@ -143,7 +137,7 @@ def _log_class_shares(
 
 
 def _choose_share(losses: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the place of the share in `SHARES`, given losses (n_shares, n_choices).
+    """Return the place of the share in `NUMBERS.shares`, given losses (n_shares, n_choices).
 
     The whole pool, unless the last one is better than it.
     """
@@ -151,7 +145,7 @@ def _choose_share(losses: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.log(np.maximum(probabilities, FLOOR)))
+    return np.asarray(np.log(np.maximum(probabilities, NUMBERS.floor)))
 
 
 @dataclass(frozen=True)

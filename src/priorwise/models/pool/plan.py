@@ -1,0 +1,276 @@
+"""The plan of a pool: members with their settings, and boosting; and the numbers behind it.
+
+`NUMBERS` holds every number by which the flagship is planned, each with what another value was
+measured to cost. `docs/pool_numbers.md` is written from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from priorwise.common.validation import check_choice
+from priorwise.models.base import TableClassifier
+from priorwise.models.linear.design import MAX_SPLINED
+from priorwise.models.linear.gaussian import GaussianNetworkClassifier
+from priorwise.models.linear.kernel import KernelLogisticClassifier
+from priorwise.models.linear.spline import SplineLogisticClassifier
+from priorwise.models.memory import PoolReduction, TableSize, refuse, warn_of_reductions
+from priorwise.models.networks.eskdb import ESKDBClassifier
+from priorwise.models.trees.boosting import BoostingClassifier
+from priorwise.models.trees.forest import ProbabilityForestClassifier
+from priorwise.models.trees.offset_boosting import BoostingPlan
+
+BOOSTER = "booster"
+"""Name of the member that boosting the pool without it may replace."""
+
+Members = Sequence[tuple[str, Any]]
+"""Names and classifiers."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a number means and where it comes from."""
+
+    meaning: str
+    instead: Any
+    """The other value that was tried."""
+    loss: float | None = None
+    """Log-loss with the other value as a share of that with this one, the geometric mean."""
+    seconds: float | None = None
+    """Processor time of fits with the other value as a share of that with this one."""
+    data: str = ""
+    date: str = ""
+
+
+def chosen(value: Any, meaning: str, instead: Any, *measured: Any) -> Any:
+    """Return a field of `PoolNumbers` with its value and origin."""
+    return field(default=value, metadata={"origin": Origin(meaning, instead, *measured)})
+
+
+@dataclass(frozen=True)
+class PoolNumbers:
+    """The numbers that pools are planned by, apart from those of the efforts."""
+
+    tree_rows: int = chosen(
+        1_000_000,
+        "Rows times trees at most: of many rows, fewer trees have to be averaged",
+        500_000,
+    )
+    tree_classes: int = chosen(
+        10_000, "Classes times trees at most, for the time and the size of a model", 5_000
+    )
+    trees_per_class: int = chosen(
+        20,
+        "Trees for each class at least, up to `max_fewest_trees` in all: with more classes a "
+        "forest takes little more time, and boosting much more",
+        0,
+    )
+    max_fewest_trees: int = chosen(100, "Most trees that `trees_per_class` asks for", 80)
+    large_rows: int = chosen(50_000, "Rows from which on trees are large", 100_000_000)
+    max_fewest_large_trees: int = chosen(80, "As `max_fewest_trees`, where trees are large", 40)
+    grown_share: float = chosen(0.7, "Share of the rows that a tree is grown from", 0.5)
+    grown_rows: int = chosen(140_000, "Rows that a tree is grown from at most", 70_000)
+    network_rows: int = chosen(125_000, "Rows times networks at most", 60_000)
+    network_classes: int = chosen(500, "Classes times networks at most", 250)
+    min_networks: int = chosen(5, "Networks at least", 3)
+    network_features: int = chosen(
+        12_000,
+        "Features times networks at most, in tables with more features than rows: a network is "
+        "large there, and says little more than the next one",
+        6_000,
+    )
+    kernel_rows: int = chosen(5_000, "Most rows of a table with a kernel member", 1_000)
+    kernel_scores: int = chosen(
+        20_000,
+        "Rows times classes up to which there is a kernel member beyond `kernel_rows`",
+        1_000,
+    )
+    linear_classes: int = chosen(
+        50,
+        "With more classes, and more numbers than have splines, the kernel stands in for the "
+        "linear member: weights of both take long to find, and say much the same",
+        10_000,
+    )
+    gaussian_features: int = chosen(
+        2,
+        "Fewest numeric features of a table with a Gaussian member: with fewer, it says nothing "
+        "that splines do not",
+        1,
+    )
+    booster_rows: int = chosen(500, "Fewest rows of a table with a booster as a member", 2_000)
+    booster_classes: int = chosen(10, "Most classes of a table with a booster as a member", 5)
+    booster_scores: int = chosen(
+        500_000, "Most rows times classes of a table with a booster as a member", 250_000
+    )
+    symmetric_scores: int = chosen(
+        100_000,
+        "Rows times classes up to which symmetric trees are tried: beyond, the many of them that "
+        "are needed take too long",
+        0,
+    )
+    booster_folds: int = chosen(4, "Folds of the booster at most", 2)
+    fold_rows: int = chosen(
+        400_000, "Rows times folds of the booster at most; there are at least two folds", 200_000
+    )
+    booster_rounds: int = chosen(400, "Most trees of a booster that is a member", 200)
+    boosted_rows: int = chosen(
+        500, "Fewest rows to boost the pool: fewer say too little of what is left to learn", 1_000
+    )
+    boosted_rows_per_class: int = chosen(20, "Fewest rows for each class to boost the pool", 40)
+    boosters_rows: int = chosen(80_000, "Rows times boosters of the pool at most", 40_000)
+    column_share: float = chosen(
+        0.7, "Share of the features that a boosted tree is grown from", 1.0
+    )
+    floor: float = chosen(1e-3, "Members' probabilities below it are taken as this large", 1e-4)
+    penalty: float = chosen(5.0, "What draws the weights of members towards 1 / 2", 1.0)
+    intercept_penalty: float = chosen(5.0, "What draws the intercepts of classes towards zero", 1.0)
+    n_folds: int = chosen(5, "Folds of the weights of the pool", 3)
+    shares: tuple[float, ...] = chosen(
+        (1.0, 0.5, 0.1),
+        "Shares of the pool to choose from, the rest is that of the shares of the classes; the "
+        "last is not zero, so that intervals still see how far members differ",
+        (1.0,),
+    )
+    weight_rows: int = chosen(300_000, "Rows that the weights of the pool are learnt from", 30_000)
+
+
+NUMBERS = PoolNumbers()
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to learn: sizes of the default members, and settings of boosting."""
+
+    n_networks: int
+    max_parents: int
+    n_trees: int
+    min_trees: int
+    """Fewest trees, with many rows or classes; `trees_per_class` may ask for more."""
+    n_landmarks: int
+    bandwidths: tuple[float, ...]
+    n_folds: int | str
+    tol: float
+    """Folds of the logistic regressions, and how closely their weights are found."""
+    has_booster: bool
+    """Whether boosted trees are a member too."""
+    boosting: BoostingPlan
+
+
+EFFORTS = {
+    "fast": Effort(
+        n_networks=5, max_parents=2, n_trees=40, min_trees=36, n_landmarks=64,
+        bandwidths=(1.0,), n_folds=5, tol=1e-3, has_booster=False,
+        boosting=BoostingPlan((6,), 0.3, 100, n_boosters=2),
+    ),
+    "balanced": Effort(
+        n_networks=20, max_parents=4, n_trees=300, min_trees=40, n_landmarks=1_000,
+        bandwidths=(0.5, 1.0, 2.0, 4.0), n_folds="auto", tol=3e-4, has_booster=True,
+        boosting=BoostingPlan((12,), 0.2, 150, n_boosters=5, max_leaves=63),
+    ),
+    "best": Effort(
+        n_networks=30, max_parents=5, n_trees=500, min_trees=50, n_landmarks=1_000,
+        bandwidths=(0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0), n_folds="auto", tol=3e-4,
+        has_booster=True, boosting=BoostingPlan((4, 6, 8), 0.1, 300, n_boosters=5),
+    ),
+}  # fmt: skip
+
+
+def plan_members(effort: str, size: TableSize, *, is_monotone: bool = False) -> Members:
+    """Return the members of the flagship for a table of a size.
+
+    With `is_monotone`, those that cannot be monotone are left out: networks, Gaussians and kernel.
+    """
+    check_choice("effort", effort, tuple(EFFORTS))
+    sizes, n_rows, n_scores = EFFORTS[effort], size.n_rows, size.n_rows * size.n_classes
+    folds: dict[str, Any] = {"n_folds": sizes.n_folds, "tol": sizes.tol}
+    has_kernel = not is_monotone and (
+        n_rows <= NUMBERS.kernel_rows or n_scores <= NUMBERS.kernel_scores
+    )
+    members: list[tuple[str, Any]] = [("forest", _plan_forest(sizes, size))]
+    few_weights = size.n_numeric <= MAX_SPLINED or size.n_classes <= NUMBERS.linear_classes
+    if few_weights or not has_kernel:
+        members.append(("linear", SplineLogisticClassifier(**folds)))
+    if size.n_numeric >= NUMBERS.gaussian_features and not is_monotone:
+        members.append(("gaussian", GaussianNetworkClassifier(nominal="ignore")))
+    if has_kernel:
+        kernel = KernelLogisticClassifier(sizes.n_landmarks, bandwidths=sizes.bandwidths, **folds)
+        members.append(("kernel", kernel))
+    is_large = size.n_classes > NUMBERS.booster_classes or n_scores > NUMBERS.booster_scores
+    if sizes.has_booster and n_rows >= NUMBERS.booster_rows and not is_large:
+        members.append((BOOSTER, _plan_booster(n_rows, n_scores)))
+    if not is_monotone:
+        members.append(("networks", _plan_networks(sizes, size)))
+    return members
+
+
+def _plan_forest(sizes: Effort, size: TableSize) -> ProbabilityForestClassifier:
+    is_large = size.n_rows >= NUMBERS.large_rows
+    most = NUMBERS.tree_classes // size.n_classes
+    fewest = min(
+        NUMBERS.max_fewest_large_trees if is_large else NUMBERS.max_fewest_trees,
+        NUMBERS.trees_per_class * size.n_classes,
+        most,
+    )
+    n_trees = max(sizes.min_trees, fewest, min(NUMBERS.tree_rows // size.n_rows, most))
+    return ProbabilityForestClassifier(
+        min(sizes.n_trees, n_trees),
+        splitter="random",
+        max_samples=min(NUMBERS.grown_share, NUMBERS.grown_rows / size.n_rows),
+    )
+
+
+def _plan_networks(sizes: Effort, size: TableSize) -> ESKDBClassifier:
+    limits = [NUMBERS.network_rows // size.n_rows, NUMBERS.network_classes // size.n_classes]
+    if size.n_features > size.n_rows:
+        limits.append(NUMBERS.network_features // size.n_features)
+    n_networks = min(sizes.n_networks, max(NUMBERS.min_networks, min(limits)))
+    return ESKDBClassifier(n_networks, max_parents=sizes.max_parents)
+
+
+def _plan_booster(n_rows: int, n_scores: int) -> BoostingClassifier:
+    return BoostingClassifier(
+        NUMBERS.booster_rounds,
+        learning_rate="auto",
+        symmetric="auto" if n_scores <= NUMBERS.symmetric_scores else False,
+        n_folds=min(NUMBERS.booster_folds, max(2, NUMBERS.fold_rows // n_rows)),
+        max_features=NUMBERS.column_share,
+    )
+
+
+@dataclass(frozen=True)
+class PoolPlan:
+    """What a pool learns from a table: made once, from the size of the table."""
+
+    members: Members
+    penalty: float
+    intercept_penalty: float
+    boosting: BoostingPlan | None = None
+    """Settings of boosting on top of the pool, if there are rows enough; None for none."""
+    optional: str = ""
+    """Name of a member that boosting the pool without it may replace."""
+
+    def plan_boosting(self, n_rows: int, n_classes: int) -> BoostingPlan | None:
+        """Return the settings of boosting from a number of rows; None if it is not worth it."""
+        fewest = max(NUMBERS.boosted_rows, NUMBERS.boosted_rows_per_class * n_classes)
+        if self.boosting is None or n_rows < fewest:
+            return None
+        n_boosters = min(self.boosting.n_boosters, NUMBERS.boosters_rows // n_rows)
+        return replace(self.boosting, n_boosters=max(1, n_boosters))
+
+    def estimate(self, size: TableSize, limit: float) -> PoolReduction:
+        """Return what members take, and what they learn less so that a pool keeps a limit."""
+        known = {name: one for name, one in self.members if isinstance(one, TableClassifier)}
+        return PoolReduction.find(known, len(self.members), size, limit)
+
+    def keep_limit(self, pool: Any, size: TableSize, limit: float) -> PoolPlan:
+        """Return the plan of a pool, or one by which it learns less, within a limit of memory."""
+        reduction = self.estimate(size, limit)
+        left = [(name, one) for name, one in self.members if name not in reduction.left_out]
+        if not left:
+            raise refuse(pool, limit, reduction.least, size)
+        if not reduction.texts:
+            return self
+        warn_of_reductions(limit, reduction.before, reduction.texts)
+        return replace(self, members=[(name, reduction.members.get(name, m)) for name, m in left])
