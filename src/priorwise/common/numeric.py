@@ -31,6 +31,28 @@ def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(proba)
 
 
+def safe_log(probabilities: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the logarithms of probabilities, of those below as of `LEAST_PROBABILITY`.
+
+    >>> safe_log(np.array([1.0, 0.5, 0.0])).round(2)
+    array([   0.  ,   -0.69, -708.4 ])
+    """
+    return np.asarray(np.log(np.maximum(probabilities, LEAST_PROBABILITY)))
+
+
+def log_loss(
+    proba: NDArray[np.float64], y: NDArray[Any], weight: NDArray[np.float64] | None = None
+) -> float:
+    """Return the mean log-loss of rows; rows of NaN, which have no probabilities, are left out.
+
+    Infinite if no row of a positive weight has any.
+    """
+    known = np.flatnonzero(~np.isnan(proba[:, 0]))
+    losses = -safe_log(proba[known, y[known]])
+    weights = np.ones(len(known)) if weight is None else weight[known]
+    return float(np.average(losses, weights=weights)) if weights.any() else np.inf
+
+
 def sum_of_others(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return for each number of a row the sum of the others, without a difference.
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.numeric import draw_seed
+from priorwise.common.numeric import draw_seed, safe_log
 from priorwise.common.stored.checks import check_fitted, require
 from priorwise.common.validation import check_choice, check_number, check_weight
 from priorwise.counts import CodedRows, CountTree, label_contexts
@@ -26,7 +26,6 @@ from priorwise.models.rows_behind import find_ends, log_odds_variance, split_ste
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import as_smoother
 from priorwise.steps.explanation import Explanation
-from priorwise.steps.explanation.probability_changes import log
 from priorwise.steps.explanation.uncertainty import share_variance
 
 N_DRAWS = 1000
@@ -324,9 +323,9 @@ class ConditionalTable(ContextLookup):
         for i, column in enumerate(codes):
             values[:, i] = as_array([*self.categories_[i].labels, "unseen"])[column]
         terms, support = split_steps(
-            self.smoothing_, self.count_tree_, self.probabilities_, node, log(proba)
+            self.smoothing_, self.count_tree_, self.probabilities_, node, safe_log(proba)
         )
-        bias = log(self._rows(self.probabilities_, np.zeros(1, dtype=np.int32)))[0]
+        bias = safe_log(self._rows(self.probabilities_, np.zeros(1, dtype=np.int32)))[0]
         explanation = Explanation.from_sums(
             self.classes_, tuple(map(str, self.given_)), bias, terms, support=support, values=values
         )

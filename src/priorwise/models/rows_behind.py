@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.numeric import draw_dirichlet
+from priorwise.common.numeric import draw_dirichlet, safe_log
 from priorwise.counts import CountTree
 from priorwise.smoothing import HDP, Smoother
 from priorwise.smoothing.hdp import draw_missing_levels
-from priorwise.steps.explanation.probability_changes import log
 from priorwise.steps.intervals import MAX_VARIANCE, TINY
 
 LEAST_COUNT = 1e-3
@@ -107,7 +106,7 @@ def split_steps(
     row = np.arange(len(node))
     while tree.depth and len(row):
         level, used = tree.level[node], tree.level[node] > 0
-        above = log(tree.rows(probabilities, node, rest=smoother.rest))
+        above = safe_log(tree.rows(probabilities, node, rest=smoother.rest))
         terms[row, np.minimum(level, tree.depth - 1)] += log_proba[row] - above
         support[row[used], level[used] - 1] = tree.totals[node[used], None]
         log_proba[row] = above

@@ -8,6 +8,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.numeric import log_loss
 from priorwise.common.texts import count, show_percent
 from priorwise.report.explorer import FeatureValues, take_rows
 from priorwise.report.html import figure, grid, paragraph, section, table
@@ -35,8 +36,7 @@ def permute_features(model: Any, X: Any, y: NDArray[np.intp], random_state: int)
     order = rng.permutation(len(rows))
 
     def lose(table: Any) -> float:
-        p = model.predict_proba(table)[np.arange(len(y)), y]
-        return float(-np.log(np.maximum(p, 1e-15)).mean())
+        return log_loss(model.predict_proba(table), y)
 
     before = lose(X)
     return np.array([lose(_shuffle(X, i, order)) - before for i in range(model.n_features_in_)])

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from priorwise.common.numeric import safe_log
 from priorwise.common.records import Record, number, numbers, part
 from priorwise.data.columns import Columns
 from priorwise.steps.explanation import Explanation
-from priorwise.steps.explanation.probability_changes import log
 from priorwise.steps.intervals import dirichlet_spread, find_interval, find_log_odds
 
 Floats = NDArray[np.float64]
@@ -206,9 +206,9 @@ def explain_by_hiding(step: Step, columns: Columns, names: Names, n_threads: int
     mean of those in this order and in the reverse one. Takes two predictions for each feature.
     """
     n_features = len(columns.is_nominal)
-    log_proba = log(step.predict(columns, n_threads))
+    log_proba = safe_log(step.predict(columns, n_threads))
     nothing = hide_features(columns, np.ones(n_features, dtype=bool))
-    log_start = log(step.predict(nothing, n_threads))
+    log_start = safe_log(step.predict(nothing, n_threads))
     terms = np.zeros((columns.n_rows, n_features, log_proba.shape[1]))
     for order in (range(n_features), range(n_features - 1, -1, -1)):
         known, before = np.zeros(n_features, dtype=bool), log_start
@@ -216,7 +216,7 @@ def explain_by_hiding(step: Step, columns: Columns, names: Names, n_threads: int
             known[feature] = True
             after = log_proba
             if not known.all():
-                after = log(step.predict(hide_features(columns, ~known), n_threads))
+                after = safe_log(step.predict(hide_features(columns, ~known), n_threads))
             terms[:, feature] += 0.5 * (after - before)
             before = after
     bias = log_start[0] if len(log_start) else np.zeros(log_proba.shape[1])

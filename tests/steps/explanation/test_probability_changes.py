@@ -5,7 +5,7 @@ import pytest
 
 from priorwise.common.numeric import softmax
 from priorwise.steps.explanation.probability_changes import (
-    TINY,
+    LEAST_PROBABILITY,
     centre_terms,
     change_of_member,
     log_mean,
@@ -22,7 +22,7 @@ def test_the_logarithmic_mean_turns_changes_of_logs_into_changes(rng):
 @pytest.mark.parametrize("step", [0.0, 1e-17, 1e-12, 1e-6])
 def test_the_logarithmic_mean_of_equal_numbers_is_that_number(step):
     np.testing.assert_allclose(log_mean(np.array([0.3]), np.array([0.3 + step])), 0.3, rtol=1e-5)
-    assert log_mean(np.zeros(1), np.zeros(1)) == TINY
+    assert log_mean(np.zeros(1), np.zeros(1)) == LEAST_PROBABILITY
 
 
 def test_changes_add_up_to_the_change_of_the_softmax(rng):
@@ -58,7 +58,7 @@ def test_infinite_terms_share_the_way_to_the_least_probability():
     np.testing.assert_array_equal(finite[0, :, [0, 2]], terms[0, :, [0, 2]])
     assert finite[0, 0, 1] == finite[0, 1, 1] < -300
     total = (log_prior + finite.sum(axis=1))[0]
-    assert total[1] == pytest.approx(total[0] + np.log(TINY))
+    assert total[1] == pytest.approx(total[0] + np.log(LEAST_PROBABILITY))
 
 
 def test_a_row_that_no_class_can_have_has_terms_of_zero():

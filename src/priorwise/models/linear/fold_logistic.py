@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from priorwise import _core
-from priorwise.common.numeric import softmax
+from priorwise.common.numeric import log_loss, softmax
 from priorwise.models.linear.design import one_blas_thread
 from priorwise.steps.linear.design import (
     BATCH_ROWS,
@@ -138,7 +138,7 @@ class FoldLogistic:
         descent = Descent(len(penalties), first, PATIENCE)
         for place in descent:
             self._fit(penalties[place], weights, fold, SEARCH_TOLERANCE)
-            loss = self._held_out_loss(weights, fold)
+            loss = log_loss(self.predict(weights, fold), self.y, self.weight)
             if descent.improves(loss):
                 best = PenaltyChoice(penalties[place], loss, weights.copy())
         return best
@@ -182,16 +182,6 @@ class FoldLogistic:
             self.design.index, self.design.value, self.n_indicators, self.y, self.weight, fold,
             penalty, tolerance, weights, self.n_threads,
         )  # fmt: skip
-
-    def _held_out_loss(self, weights: NDArray[np.float64], fold: NDArray[np.int32]) -> float:
-        proba = self.predict(weights, fold)[np.arange(len(self.y)), self.y]
-        held = np.flatnonzero(~np.isnan(proba))
-        part = None if self.weight is None else self.weight[held]
-        if part is not None and not part.any():
-            return np.inf
-        return float(
-            np.average(-np.log(np.maximum(proba[held], np.finfo(float).tiny)), weights=part)
-        )
 
 
 def split_weights(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.numeric import safe_log
 from priorwise.counts import draw_held_back
 from priorwise.data.cuts import ValueCounts, draw_mdlp_cut_points, draw_quantile_cut_points
 from priorwise.data.encoding import TableEncoder
@@ -115,8 +116,7 @@ class TrialLosses:
         losses = []
         for members in self.trials:
             proba = average(members, self.encoder, columns, n_threads)
-            p = np.maximum(proba[np.arange(len(y)), y], 1e-12)
-            losses.append(np.round(-np.log(p) / LOSS_UNIT))
+            losses.append(np.round(-safe_log(proba[np.arange(len(y)), y]) / LOSS_UNIT))
         return losses
 
 

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
+from priorwise.common.numeric import log_loss
 from priorwise.common.resources import Deadline
 from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
@@ -321,7 +322,4 @@ class JoinedMembers:
 
     def loss(self, table: TrainingTable) -> float:
         """Return the mean log-loss of the rows that have out-of-fold probabilities."""
-        proba = self.oof_proba
-        known = np.flatnonzero(np.isfinite(proba).all(axis=1))
-        own = np.maximum(proba[known, table.y[known]], np.finfo(float).tiny)
-        return float(-np.average(np.log(own), weights=table.weights[known]))
+        return log_loss(self.oof_proba, table.y, table.weight)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.numeric import LEAST_PROBABILITY, count_shares, power_of_two
+from priorwise.common.numeric import count_shares, power_of_two, safe_log
 from priorwise.common.records import Record, number, part
 from priorwise.data.tables import Columns
 from priorwise.models.pool.plan import NUMBERS
@@ -104,8 +104,7 @@ class PoolWeights:
                 held_out[i, held] = fitted.shrink(share, log_shares).pool(held_proba)
             known = held[np.isfinite(held_out[0, held, 0])]
             weight = np.ones(len(known)) if row_weight is None else row_weight[known]
-            true_proba = np.maximum(held_out[:, known, y[known]], LEAST_PROBABILITY)
-            losses[:, fold] = -np.log(true_proba) @ weight
+            losses[:, fold] = -safe_log(held_out[:, known, y[known]]) @ weight
         total = losses.sum(axis=1, keepdims=True)
         # The rows of a fold have no part in the choice of the share that they judge.
         by_others = _choose_share(total - losses)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.docstrings import hook
-from priorwise.common.numeric import LEAST_PROBABILITY, count_shares, draw_seed
+from priorwise.common.numeric import LEAST_PROBABILITY, count_shares, draw_seed, log_loss
 from priorwise.common.resources import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
@@ -272,9 +272,7 @@ class BoostingClassifier(TableClassifier):
             plan = self._plan(tried.n_rows, symmetric=symmetric)
             plan = replace(plan, n_boosters=1, n_folds=TRIAL_FOLDS, whole_share=0.0)
             _, proba = self._boost(tried, plan, seed)
-            held = np.flatnonzero(~np.isnan(proba[:, 0]))
-            own = np.maximum(proba[held, tried.y[held]], LEAST_PROBABILITY)
-            losses.append(-float(tried.weights[held] @ np.log(own)))
+            losses.append(log_loss(proba, tried.y, tried.weight))
         return losses[1] < CLEARLY_WORSE * losses[0]
 
     def _choose_rate(self, table: TrainingTable, plan: BoostingPlan, seed: int) -> BoostingPlan:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.numeric import safe_log
 from priorwise.common.resources import map_in_threads
 from priorwise.counts import mean_row_weights
 from priorwise.counts.draws import draw_by_group
@@ -163,7 +164,7 @@ class GrownForest:
         )
         known = ~np.isnan(proba[:, 0, 0])
         # Rounding lifts a probability above one; a loss below zero has no share to be within.
-        losses = -np.log(np.minimum(proba[known], 1.0))
+        losses = -safe_log(np.minimum(proba[known], 1.0))
         return np.tensordot(self.table.weights[some][known], losses, axes=1)
 
     def _squared_error(self, proba: NDArray[np.float64]) -> float:

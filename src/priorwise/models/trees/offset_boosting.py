@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.numeric import LEAST_PROBABILITY, softmax
+from priorwise.common.numeric import safe_log, softmax
 from priorwise.common.resources import Deadline
 from priorwise.counts.draws import deal_into_folds
 from priorwise.steps.pool import Boosted, Pool
@@ -137,7 +137,7 @@ class CodedOffsets:
     @staticmethod
     def score_of(probabilities: NDArray[np.float64]) -> NDArray[np.float32]:
         """Return the scores of rows with these probabilities to start from."""
-        logs = _log(probabilities)
+        logs = safe_log(probabilities)
         if logs.shape[1] == 2:
             logs = logs[:, 1:] - logs[:, :1]
         return logs.astype(np.float32)
@@ -219,7 +219,7 @@ class OffsetBoosting:
         rows = np.flatnonzero(~np.isnan(probabilities).any(axis=1))
         if len(rows) < len(y):
             columns = [np.ascontiguousarray(column[rows]) for column in columns]
-        y, offset = np.ascontiguousarray(y[rows]), _log(probabilities[rows])
+        y, offset = np.ascontiguousarray(y[rows]), safe_log(probabilities[rows])
         weight = None if weight is None else weight[rows]
         group = None if group is None else group[rows]
         generator = np.random.default_rng(seed)
@@ -301,7 +301,7 @@ class OffsetBoosting:
         """Correct the probabilities of rows, given the columns of their features."""
         n_rows = len(probabilities)
         mean = _core.average_forest(self.trees, columns, n_rows, self.values, n_threads)
-        return softmax(_log(probabilities) + self.n_rounds * mean)
+        return softmax(safe_log(probabilities) + self.n_rounds * mean)
 
     def as_step(self, base: Pool) -> Boosted:
         """Return the step that corrects what a pool predicts."""
@@ -333,7 +333,3 @@ class OffsetBoosting:
         trees = self.trees.take(first, last)
         values = self.values[nodes] if scale == 1.0 else np.float32(scale) * self.values[nodes]
         return OffsetBoosting(trees, values, n_rounds, self.depth)
-
-
-def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.log(np.maximum(probabilities, LEAST_PROBABILITY)))

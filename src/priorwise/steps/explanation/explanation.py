@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.docstrings import hook
-from priorwise.common.numeric import softmax
+from priorwise.common.numeric import safe_log, softmax
 from priorwise.steps.explanation.formats import ExplanationFormats, as_text
-from priorwise.steps.explanation.probability_changes import centre_terms, log, log_mean
+from priorwise.steps.explanation.probability_changes import centre_terms, log_mean
 from priorwise.steps.explanation.uncertainty import TermIntervals, pool_terms
 
 
@@ -125,7 +125,7 @@ class Explanation(TermIntervals, ExplanationFormats):
         """Explain probabilities of which nothing is known: all is the remainder."""
         shape = (len(probabilities), len(feature_names), len(classes))
         nothing = cls.from_sums(classes, feature_names, np.zeros(len(classes)), np.zeros(shape))
-        return replace(nothing, remainder=centre(log(probabilities)))
+        return replace(nothing, remainder=centre(safe_log(probabilities)))
 
     @classmethod
     @hook
@@ -144,7 +144,7 @@ class Explanation(TermIntervals, ExplanationFormats):
         contributes d log(P / P0) / (P - P0) to the log probability; these add up to log(P / P0).
         """
         terms = changes / log_mean(probabilities, bias)[:, None, :]
-        return cls.from_sums(classes, feature_names, log(bias), terms, **details)
+        return cls.from_sums(classes, feature_names, safe_log(bias), terms, **details)
 
     @classmethod
     @hook
@@ -197,11 +197,11 @@ class Explanation(TermIntervals, ExplanationFormats):
             return self
         terms = np.concatenate([self.contributions, self.remainder[:, None]], axis=1)
         terms = centre_terms(start, end, terms)
-        way = log(end) - log(start)
-        raised = log(np.maximum(end, floor)) - log(np.maximum(start, floor))
+        way = safe_log(end) - safe_log(start)
+        raised = safe_log(np.maximum(end, floor)) - safe_log(np.maximum(start, floor))
         terms *= np.where(way == 0.0, 1.0, raised / np.where(way == 0.0, 1.0, way))[:, None, :]
         terms = centre(terms)
-        bias = centre(log(np.maximum(start, floor)))
+        bias = centre(safe_log(np.maximum(start, floor)))
         return replace(
             self, bias=bias, contributions=terms[:, :-1], remainder=terms[:, -1],
             members={}, member_weights={},

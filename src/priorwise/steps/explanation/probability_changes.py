@@ -13,17 +13,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.numeric import softmax
+from priorwise.common.numeric import LEAST_PROBABILITY, softmax
 
 Floats = NDArray[np.float64]
-
-TINY = float(np.finfo(float).tiny)
-"""A probability of zero is taken as this large, so that its logarithm is a number."""
-
-
-def log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return logarithms; a probability of zero is taken as `TINY`."""
-    return np.asarray(np.log(np.maximum(probabilities, TINY)))
 
 
 def log_mean(p: Floats, q: Floats) -> Floats:
@@ -32,7 +24,7 @@ def log_mean(p: Floats, q: Floats) -> Floats:
     >>> log_mean(np.array([0.5, 0.4]), np.array([0.5, 0.1])).round(4)
     array([0.5   , 0.2164])
     """
-    p, q = np.maximum(p, TINY), np.maximum(q, TINY)
+    p, q = np.maximum(p, LEAST_PROBABILITY), np.maximum(q, LEAST_PROBABILITY)
     gap = np.abs(np.log(p) - np.log(q))
     share = -np.expm1(-gap) / np.where(gap > 0.0, gap, 1.0)
     return np.asarray(np.maximum(p, q) * np.where(gap > 0.0, share, 1.0))
@@ -63,21 +55,22 @@ def replace_infinities(
     """Make terms finite that are logarithms of zero, which only unsmoothed counts give.
 
     A class of probability zero gets the score `best` (n_rows; by default that of the best class)
-    plus log `TINY`; what that takes is shared equally by the terms that are infinite. A row that is
-    impossible in every class is answered by the class prior, so all its terms are zero.
+    plus log `LEAST_PROBABILITY`; what that takes is shared equally by the terms that are infinite.
+    A row that is impossible in every class is answered by the class prior, so all its terms are
+    zero.
     """
     prior_lost = np.isneginf(log_prior)
     lost = np.isneginf(terms)
     if not (prior_lost.any() or lost.any()):
         return log_prior, terms
-    log_prior = np.where(prior_lost, log_prior.max() + np.log(TINY), log_prior)
+    log_prior = np.where(prior_lost, log_prior.max() + np.log(LEAST_PROBABILITY), log_prior)
     zero = lost.any(axis=1) | prior_lost
     lost |= (zero & ~lost.any(axis=1))[:, None, :]
     terms = np.where(lost, 0.0, terms)
     score = log_prior + terms.sum(axis=1)
     if best is None:
         best = np.where(zero, -np.inf, score).max(axis=1)
-    gap = np.where(zero, best[:, None] + np.log(TINY) - score, 0.0)
+    gap = np.where(zero, best[:, None] + np.log(LEAST_PROBABILITY) - score, 0.0)
     terms = np.where(lost, (gap / np.maximum(lost.sum(axis=1), 1))[:, None, :], terms)
     terms[np.isneginf(best)] = 0.0
     return log_prior, terms
