@@ -18,7 +18,7 @@ from priorwise import (
     SelectiveKDBClassifier,
     SuperParentClassifier,
 )
-from priorwise.common.resources import parse_bytes
+from priorwise.common.runtime import parse_bytes
 from priorwise.counts import tally
 from priorwise.data import SourceError
 from priorwise.streaming import cache as coded_cache

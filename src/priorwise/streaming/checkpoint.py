@@ -16,7 +16,7 @@ import numpy as np
 
 from priorwise.common.container import ContainerError, from_bytes, to_bytes
 from priorwise.common.private_folder import PrivateFolder
-from priorwise.common.progress import warn_user
+from priorwise.common.runtime import warn_user
 from priorwise.data.sources import Source
 from priorwise.streaming.memory_plan import MemoryPlan
 from priorwise.streaming.states import STATES

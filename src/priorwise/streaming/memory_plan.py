@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from priorwise.common.resources import resolve_limit
+from priorwise.common.runtime import resolve_limit
 from priorwise.data.sources.source import default_batch_rows
 
 BYTES_PER_VALUE = 20

@@ -15,17 +15,12 @@ from priorwise.counts import CodedRows, Information, NumberEquality
 from priorwise.data.cuts import ValueCounts
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.survey import ValueSummary
-from priorwise.streaming.joint_pass import (
-    ColumnsCoder,
-    FoldValuePass,
-    JointPass,
-    LossPass,
-    RowPass,
-)
+from priorwise.streaming.joint_pass import FoldValuePass, JointPass, LossPass, RowPass
 from priorwise.streaming.memory_plan import MemoryPlan
 from priorwise.streaming.passes import (
     Coder,
     CollectPass,
+    ColumnsCoder,
     CountPass,
     PairPass,
     Pass,

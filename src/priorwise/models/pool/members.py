@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from priorwise.common.resources import Deadline
+from priorwise.common.runtime import Deadline
 from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import READING_PARAMETERS

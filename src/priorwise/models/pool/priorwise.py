@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from priorwise.common.resources import Deadline
+from priorwise.common.runtime import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.linear.design import MAX_SPLINED
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
