@@ -204,6 +204,7 @@ class Progress:
 def warn_user(message: str) -> None:
     """Warn at the line outside of this library that called it."""
     level, frame = 1, inspect.currentframe()
-    while frame is not None and frame.f_globals["__name__"].startswith("priorwise."):
+    inside = __name__.partition(".")[0] + "."
+    while frame is not None and frame.f_globals["__name__"].startswith(inside):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, UserWarning, stacklevel=level)

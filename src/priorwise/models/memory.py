@@ -16,7 +16,7 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
 from priorwise.common.runtime import parse_bytes, warn_user
-from priorwise.counts.coded_rows import MAX_KEPT_FEATURES
+from priorwise.counts.information import MAX_KEPT_FEATURES
 from priorwise.models.training_table import TrainingTable
 
 M = TypeVar("M", bound=Any)
