@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from priorwise.counts.pairs import measure_information
+from priorwise.counts.information import measure_information
 
 
 def make_rows(n_rows, n_features, arity, n_classes, seed=0):

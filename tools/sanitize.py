@@ -34,7 +34,7 @@ SLICE = {
         "tests/structure",
         "tests/common/stored/test_stored_checks.py",
         "tests/common/stored/test_stored_values.py",
-        "tests/common/resources/test_threads.py",
+        "tests/common/runtime/test_threads.py",
         "tests/data/cuts/test_extreme_weights.py",
         "tests/smoothing/test_hgs.py",
         "tests/steps/linear/test_pieces.py",
@@ -42,7 +42,7 @@ SLICE = {
         "tests/models/trees/test_offset_boosting.py",
         "tests/models/trees/test_random_forests.py",
     ],
-    "thread": ["tests/common/resources/test_threads.py"],
+    "thread": ["tests/common/runtime/test_threads.py"],
 }
 # Libraries that are not instrumented, so that what they lock is not seen.
 NOT_WATCHED = ("libarrow", "libparquet")

@@ -15,7 +15,8 @@ from priorwise import (
     PriorwiseClassifier,
     ProbabilityForestClassifier,
 )
-from priorwise.models.intervals import find_threshold, summarise_scores
+from priorwise.models.intervals import find_threshold
+from priorwise.steps.step import summarise_scores
 
 LABELS = np.array(["low", "middle", "top"])
 

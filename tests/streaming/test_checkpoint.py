@@ -26,7 +26,6 @@ from priorwise.streaming import checkpoint as saving
 from priorwise.streaming import states
 from priorwise.streaming.cache import CodedCache
 from priorwise.streaming.checkpoint import Checkpoint, Saved
-from priorwise.streaming.memory_plan import MemoryPlan
 from priorwise.streaming.passes import CountPass, Pass
 from priorwise.streaming.survey_pass import SurveyPass
 
@@ -309,9 +308,7 @@ def test_a_pass_with_a_damaged_file_is_done_again_with_a_warning(
 
 
 def test_a_file_of_another_pass_is_not_taken_for_that_of_a_pass(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(
-        tmp_path / "saved", identity="x", seed=0, plan=MemoryPlan.make("1GB", 1, 1)
-    )
+    checkpoint = Checkpoint(tmp_path / "saved", identity="x", seed=0, plan=[1, 1, 1, 1, 1])
     checkpoint.save(0, Saved("counting", [1], 1, 5, True))
     (tmp_path / "saved" / "pass-0.safetensors").rename(tmp_path / "saved" / "pass-1.safetensors")
     with pytest.warns(UserWarning, match="must hold a state of pass 2, got a state of pass 1"):

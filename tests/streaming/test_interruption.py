@@ -16,7 +16,7 @@ import pytest
 
 import children
 from priorwise import KDBClassifier, NaiveBayesClassifier, SelectiveKDBClassifier
-from priorwise.common import resources
+from priorwise.common import runtime
 from priorwise.models.networks.streamed import StreamedNetwork
 from priorwise.streaming import checkpoint as saving
 from priorwise.streaming.passes import CountPass, PairPass, SelectionPass
@@ -190,7 +190,7 @@ def test_work_without_a_limit_is_resumed_as_planned_where_other_memory_is_availa
         return KDBClassifier().fit_dataset(path, "label", checkpoint=tmp_path / "saved")
 
     with monkeypatch.context() as patched:
-        patched.setattr(resources, "measure_available_memory", lambda: 400_000)
+        patched.setattr(runtime, "measure_available_memory", lambda: 400_000)
         interrupt(patched, CountPass, 2, KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt):
             learn()
@@ -202,7 +202,7 @@ def test_work_without_a_limit_is_resumed_as_planned_where_other_memory_is_availa
         return original(self, batch)
 
     monkeypatch.setattr(CountPass, "map", map_and_record)
-    monkeypatch.setattr(resources, "measure_available_memory", lambda: 10**10)
+    monkeypatch.setattr(runtime, "measure_available_memory", lambda: 10**10)
     model = learn()
     assert len(mapped) > 1  # All rows would be one batch in so much memory.
     X = pd.read_parquet(path).drop(columns="label")

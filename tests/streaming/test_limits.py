@@ -18,11 +18,11 @@ from priorwise import (
     SelectiveKDBClassifier,
     SuperParentClassifier,
 )
-from priorwise.common.resources import parse_bytes
+from priorwise.common.runtime import parse_bytes
 from priorwise.counts import tally
 from priorwise.data import SourceError
 from priorwise.streaming import cache as coded_cache
-from priorwise.streaming.memory_plan import MemoryPlan
+from priorwise.streaming.row_stream import MemoryPlan
 from reference.trees import validate
 
 

@@ -18,7 +18,7 @@ from scipy.stats import chi2
 from priorwise.cli.inputs import parse_model
 from priorwise.cli.output import format_scores, format_table, print_note, print_result
 from priorwise.common.files import open_whole
-from priorwise.common.resources import import_extra
+from priorwise.common.runtime import import_extra
 from priorwise.common.texts import count
 from priorwise.datasets import fetch_suite, find_datasets
 from priorwise.evaluation import (

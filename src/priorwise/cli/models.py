@@ -39,7 +39,7 @@ from priorwise.cli.output import (
     print_output,
     print_result,
 )
-from priorwise.common.progress import Progress
+from priorwise.common.runtime import Progress
 from priorwise.common.texts import count
 from priorwise.common.validation import check_number
 from priorwise.data import open_source

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.resources import import_extra
+from priorwise.common.runtime import import_extra
 
 Places = NDArray[np.intp]
 

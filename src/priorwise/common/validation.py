@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from priorwise.common.progress import warn_user
+from priorwise.common.runtime import warn_user
 
 
 def check_number(

@@ -1,6 +1,5 @@
 """Counting: trees of counts and pair counts. Arrays of codes in, never frames."""
 
-from priorwise.counts.coded_rows import CodedRows, WideInformation, measure_rows
 from priorwise.counts.draws import (
     Draws,
     NumberEquality,
@@ -8,8 +7,15 @@ from priorwise.counts.draws import (
     hash_rows,
     mean_row_weights,
 )
+from priorwise.counts.information import (
+    CodedRows,
+    Information,
+    WideInformation,
+    measure_information,
+    measure_rows,
+)
 from priorwise.counts.packed_trees import Factor
-from priorwise.counts.pairs import Information, PairCounts, measure_information
+from priorwise.counts.pairs import PairCounts
 from priorwise.counts.tally import Tally, TreePlan
 from priorwise.counts.tree import CountTree, count_trees, label_contexts
 

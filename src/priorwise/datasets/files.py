@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.files import check_regular_file, open_data_file
-from priorwise.common.progress import warn_user
+from priorwise.common.runtime import warn_user
 from priorwise.common.texts import count
 from priorwise.common.validation import check_choice, name_near
 from priorwise.data.arff.reader import FRAME_KINDS, choose_frame_kind, read_arff

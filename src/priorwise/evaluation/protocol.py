@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 
-from priorwise.common.progress import Progress
+from priorwise.common.runtime import Progress
 from priorwise.common.validation import check_choice
 from priorwise.evaluation.results import (
     FACT_COLUMNS,

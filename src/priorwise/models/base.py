@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from priorwise.common.docstrings import describe, hook
 from priorwise.common.registered import with_registered_methods
-from priorwise.common.resources import resolve_limit
+from priorwise.common.runtime import resolve_limit
 from priorwise.common.stored.checks import check_fitted, check_numbers, is_array, require
 from priorwise.common.validation import check_n_jobs
 from priorwise.data.columns import weigh_classes
 from priorwise.data.encoding import TableEncoder
-from priorwise.models import intervals
 from priorwise.models.datasets.fitting import (
     SampledModel,
     SampledRows,
@@ -27,7 +26,7 @@ from priorwise.models.descriptions import TRAINING_ROWS
 from priorwise.models.fitted import FittedClassifier
 from priorwise.models.memory import Smaller, TableSize, reduce
 from priorwise.models.training_table import TrainingTable
-from priorwise.steps.step import Step
+from priorwise.steps.step import Step, summarise_scores
 from priorwise.streaming.fit import StreamedModel
 
 
@@ -146,9 +145,7 @@ class TableClassifier(FittedClassifier):
         They are kept in 32 bits: of many rows they are a large part of the model.
         """
         if "oof_proba_" in fitted:
-            fitted["set_scores_"] = intervals.summarise_scores(
-                fitted["oof_proba_"], table.y, table.weights
-            )
+            fitted["set_scores_"] = summarise_scores(fitted["oof_proba_"], table.y, table.weights)
             given = table.to_given_rows(fitted["oof_proba_"])
             fitted["oof_proba_"] = given.astype(np.float32)
 

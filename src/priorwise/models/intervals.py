@@ -27,6 +27,7 @@ from priorwise.counts import hash_rows
 from priorwise.data.columns import Columns, encode_labels
 from priorwise.models.descriptions import ROWS
 from priorwise.steps.intervals import draw_noise, draw_proba
+from priorwise.steps.step import summarise_scores
 
 
 def predict_with_spread(
@@ -105,15 +106,6 @@ def sample_proba(
 
 M = TypeVar("M", bound=Any)
 
-MAX_SCORES = 2_000
-"""Largest number of scores that a model keeps."""
-
-MIN_SPREAD_SCORES = 20_000
-"""Fewest scores, rows times values of u, that a quantile is found from."""
-
-GOLDEN_RATIO = (np.sqrt(5.0) - 1.0) / 2.0
-"""The fractions of its multiples are spread evenly, those of each stretch of multiples too."""
-
 
 def draw_uniform(columns: Columns) -> NDArray[np.float64]:
     """Return a number in [0, 1) for each row that depends on the features of the row alone.
@@ -138,41 +130,6 @@ def class_scores(proba: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[
     scores = np.empty_like(proba)
     np.put_along_axis(scores, order, before + u[:, None] * ordered, axis=1)
     return scores
-
-
-def summarise_scores(
-    proba: NDArray[np.float64], y: NDArray[np.int32], weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return at most `MAX_SCORES` rising scores of rows, and the weight up to each: shape (n, 2).
-
-    `proba` are probabilities that have not seen these rows, `y` their class codes. Rows without
-    probabilities (NaN) are left out. Each row has scores for several values of u, which share its
-    weight.
-    """
-    known = np.flatnonzero(~np.isnan(proba).any(axis=1))
-    # Arrays of one shape and type: NumPy casts and spreads others in a buffer, and crashes where
-    # there is no memory for it.
-    n_known, codes = len(known), y[known].astype(np.intp)
-    columns = [np.array(proba[known, k], dtype=np.float64) for k in range(proba.shape[1])]
-    true = proba[known, codes].astype(np.float64)
-    least = np.zeros(n_known)
-    for k, column in enumerate(columns):
-        # Classes that are more probable than the true one, or as probable and before it.
-        ahead = (column > true) | ((column == true) & (codes > k))
-        least += np.where(ahead, column, np.zeros(n_known))
-    # Rows of near scores get values of u that are far from each other.
-    order = np.lexsort((least + true, least))
-    n_values = -(-MIN_SPREAD_SCORES // max(n_known, 1))
-    u = np.repeat(GOLDEN_RATIO * np.arange(n_known, dtype=np.float64), n_values)
-    u += np.tile(np.arange(n_values, dtype=np.float64) / float(n_values), n_known)
-    u -= np.floor(u)
-    scores = np.repeat(least[order], n_values) + u * np.repeat(true[order], n_values)
-    shares = np.repeat(weight[known][order] / float(n_values), n_values)
-    order = np.argsort(scores, kind="stable")
-    summary = np.column_stack([scores[order], np.cumsum(shares[order])])
-    if len(summary) > MAX_SCORES:
-        summary = summary[np.linspace(0, len(summary) - 1, MAX_SCORES).round().astype(int)]
-    return summary
 
 
 def find_threshold(summary: NDArray[np.float64], alpha: float) -> float:

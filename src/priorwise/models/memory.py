@@ -15,9 +15,8 @@ from typing import Any, TypeVar
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
-from priorwise.common.progress import warn_user
-from priorwise.common.resources import parse_bytes
-from priorwise.counts.coded_rows import MAX_KEPT_FEATURES
+from priorwise.common.runtime import parse_bytes, warn_user
+from priorwise.counts.information import MAX_KEPT_FEATURES
 from priorwise.models.training_table import TrainingTable
 
 M = TypeVar("M", bound=Any)

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from priorwise import _core
 from priorwise.common.docstrings import describe
 from priorwise.common.estimator import Estimator
-from priorwise.common.resources import map_in_threads
+from priorwise.common.runtime import map_in_threads
 from priorwise.counts import CountTree
 
 TREE = """
@@ -238,9 +238,13 @@ def spread_smoothing(spread: Spread) -> Iterator[None]:
 
 def as_smoother(smoothing: str | Smoother) -> Smoother:
     """Return the smoother of that name, or the smoother itself."""
-    if isinstance(smoothing, Smoother):
-        return smoothing
-    if isinstance(smoothing, str) and smoothing in Smoother.by_name:
-        return Smoother.by_name[smoothing]()
-    names = ", ".join(map(repr, Smoother.by_name))
-    raise ValueError(f"smoothing must be one of {names} or a smoother, got {smoothing!r}")
+    check_smoothing(smoothing)
+    return Smoother.by_name[smoothing]() if isinstance(smoothing, str) else smoothing
+
+
+def check_smoothing(smoothing: Any) -> None:
+    """Raise ValueError unless `smoothing` is a smoother or the name of one."""
+    is_name = isinstance(smoothing, str) and smoothing in Smoother.by_name
+    if not is_name and not isinstance(smoothing, Smoother):
+        names = ", ".join(map(repr, Smoother.by_name))
+        raise ValueError(f"smoothing must be one of {names} or a smoother, got {smoothing!r}")

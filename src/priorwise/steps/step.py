@@ -25,6 +25,14 @@ of its variance makes intervals narrower."""
 DEFAULT_FACTORS = {"constant": -0.31, "rows": -0.19, "classes": -1.62, "gini": 1.13}
 DEFAULT_TAILS = (0.38, 0.44)
 """For models that know no part of their variance."""
+MAX_SCORES = 2_000
+"""Largest number of scores that a model keeps."""
+
+MIN_SPREAD_SCORES = 20_000
+"""Fewest scores, rows times values of u, that a quantile is found from."""
+
+GOLDEN_RATIO = (np.sqrt(5.0) - 1.0) / 2.0
+"""The fractions of its multiples are spread evenly, those of each stretch of multiples too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +119,45 @@ def list_terms(proba: Floats, parts: Mapping[str, Floats], n_rows: float) -> dic
         share = (square * square * variance).sum(axis=1) / np.maximum(gini, 1e-12)
         terms[name] = np.log(share + 1e-4)
     return terms
+
+
+def summarise_scores(
+    proba: NDArray[np.float64], y: NDArray[np.int32], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return at most `MAX_SCORES` rising scores of rows, and the weight up to each: shape (n, 2).
+
+    The score of a row x of class y is the threshold from which on its prediction set contains y::
+
+        s(x, y) = sum of p_k over the classes more probable than y + u p_y,   u in [0, 1)
+
+    `proba` are probabilities that have not seen these rows, `y` their class codes. Rows without
+    probabilities (NaN) are left out. Each row has scores for several values of u, which share its
+    weight.
+    """
+    known = np.flatnonzero(~np.isnan(proba).any(axis=1))
+    # Arrays of one shape and type: NumPy casts and spreads others in a buffer, and crashes where
+    # there is no memory for it.
+    n_known, codes = len(known), y[known].astype(np.intp)
+    columns = [np.array(proba[known, k], dtype=np.float64) for k in range(proba.shape[1])]
+    true = proba[known, codes].astype(np.float64)
+    least = np.zeros(n_known)
+    for k, column in enumerate(columns):
+        # Classes that are more probable than the true one, or as probable and before it.
+        ahead = (column > true) | ((column == true) & (codes > k))
+        least += np.where(ahead, column, np.zeros(n_known))
+    # Rows of near scores get values of u that are far from each other.
+    order = np.lexsort((least + true, least))
+    n_values = -(-MIN_SPREAD_SCORES // max(n_known, 1))
+    u = np.repeat(GOLDEN_RATIO * np.arange(n_known, dtype=np.float64), n_values)
+    u += np.tile(np.arange(n_values, dtype=np.float64) / float(n_values), n_known)
+    u -= np.floor(u)
+    scores = np.repeat(least[order], n_values) + u * np.repeat(true[order], n_values)
+    shares = np.repeat(weight[known][order] / float(n_values), n_values)
+    order = np.argsort(scores, kind="stable")
+    summary = np.column_stack([scores[order], np.cumsum(shares[order])])
+    if len(summary) > MAX_SCORES:
+        summary = summary[np.linspace(0, len(summary) - 1, MAX_SCORES).round().astype(int)]
+    return summary
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ import inspect
 import json
 import os
 import secrets
-from dataclasses import astuple, dataclass, fields, is_dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -16,9 +17,8 @@ import numpy as np
 
 from priorwise.common.container import ContainerError, from_bytes, to_bytes
 from priorwise.common.private_folder import PrivateFolder
-from priorwise.common.progress import warn_user
+from priorwise.common.runtime import warn_user
 from priorwise.data.sources import Source
-from priorwise.streaming.memory_plan import MemoryPlan
 from priorwise.streaming.states import STATES
 
 BATCHES_BETWEEN_SAVES = 16
@@ -50,12 +50,13 @@ class Checkpoint:
 
     The folder is made if necessary. It must be empty or hold interrupted work of the same
     `identity`, a digest of data and parameters, and by the same version of this library; `finish`
-    leaves it empty. The `seed` and the `plan` of interrupted work replace the given ones, and
-    `cache_name` is a random name by which resumed work finds the folder of coded rows again.
+    leaves it empty. The `seed` and the `plan`, the sizes that a memory limit allows, of interrupted
+    work replace the given ones, and `cache_name` is a random name by which resumed work finds the
+    folder of coded rows again.
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str], *, identity: str, seed: int, plan: MemoryPlan
+        self, folder: str | os.PathLike[str], *, identity: str, seed: int, plan: Sequence[int]
     ) -> None:
         self._folder = PrivateFolder(folder, role="checkpoint")
         try:
@@ -65,7 +66,7 @@ class Checkpoint:
                 "identity": identity,
                 "version": find_version("priorwise"),
                 "seed": seed,
-                "plan": list(astuple(plan)),
+                "plan": list(plan),
                 "cache": f"rows-{secrets.token_hex(8)}",
             }
             if _ABOUT in self._folder.names():
@@ -81,7 +82,7 @@ class Checkpoint:
             self._folder.close()
             raise
         self.seed: int = about["seed"]
-        self.plan = MemoryPlan(*about["plan"])
+        self.plan: list[int] = about["plan"]
         self.cache_name: str = about["cache"]
 
     def load(self, number: int, title: str) -> Saved | None:

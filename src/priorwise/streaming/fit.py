@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,7 @@ from priorwise.data.sources.frame_part import DaskPart, SparkPart
 from priorwise.data.tables.column_kinds import choose_by_name
 from priorwise.streaming.cache import CodedCache
 from priorwise.streaming.checkpoint import Checkpoint, identify_work
-from priorwise.streaming.memory_plan import MemoryPlan
-from priorwise.streaming.row_stream import RowStream
+from priorwise.streaming.row_stream import MemoryPlan, RowStream
 from priorwise.streaming.runners.dask import DaskRunner, spread_smoothing_over_workers
 from priorwise.streaming.runners.local import LocalRunner, PassRunner
 from priorwise.streaming.runners.spark import SparkRunner
@@ -121,7 +120,7 @@ def learn_in_passes(
     if options.checkpoint is not None:
         # Before the seed is drawn, which changes a parameter that is a random state.
         checkpoint = _open_checkpoint(options.checkpoint, model, opened, plan, options)
-        plan = checkpoint.plan
+        plan = MemoryPlan(*checkpoint.plan)
     opened = opened.with_batch_rows(plan.batch_rows)
     seed = model.draw_seed() if checkpoint is None else checkpoint.seed
     # The partitions on a cluster are counted where they are: there is nothing to keep here.
@@ -184,7 +183,7 @@ def _open_checkpoint(
         source = source.with_batch_rows(batch_rows)
     limits = [None if is_default else repr(plan), options.on_limit]
     identity = identify_work(model.describe(), source, limits)
-    return Checkpoint(folder, identity=identity, seed=model.draw_seed(), plan=plan)
+    return Checkpoint(folder, identity=identity, seed=model.draw_seed(), plan=astuple(plan))
 
 
 def _open_cache(options: StreamOptions, checkpoint: Checkpoint | None) -> CodedCache:

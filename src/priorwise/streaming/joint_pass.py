@@ -1,54 +1,18 @@
-"""Rows that are read but not cut, and several passes in one reading of them."""
+"""Several passes in one reading of the rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.counts import CodedRows
 from priorwise.data.encoding import TableEncoder
-from priorwise.data.sources import Batch
 from priorwise.data.survey import ValueSummary
-from priorwise.data.tables import Columns
-from priorwise.streaming.passes import CodedBatch, Coder, Pass, encode_classes
+from priorwise.streaming.passes import CodedBatch, ColumnsBatch, Pass
 from priorwise.structure.networks.rows import RowLosses
-
-
-@dataclass(frozen=True)
-class ColumnsBatch(CodedBatch):
-    """Rows read but not yet cut: `rows` are coded where all features are nominal."""
-
-    columns: Columns = field(kw_only=True)
-
-
-class ColumnsCoder(Coder):
-    """Reads raw batches: labels become codes, numbers stay."""
-
-    @property
-    def can_store(self) -> bool:
-        return bool(self.encoder.is_nominal_.all())
-
-    def code(self, batch: Batch) -> ColumnsBatch:
-        y, _ = encode_classes(batch, self.classes)
-        columns = self.encoder.read(batch.X)
-        return self._batch(columns, y, batch.first_row, batch.place)
-
-    def coded(
-        self, codes: Sequence[NDArray[np.int32]], y: NDArray[np.int32], first_row: int, place: str
-    ) -> ColumnsBatch:
-        columns = Columns(np.asarray(codes), np.empty((0, len(y))), self.encoder.is_nominal_)
-        return self._batch(columns, y, first_row, place)
-
-    def _batch(
-        self, columns: Columns, y: NDArray[np.int32], first_row: int, place: str
-    ) -> ColumnsBatch:
-        codes = list(columns.nominal_codes)
-        rows = CodedRows(codes, self.encoder.arities_, y, len(self.classes))
-        return ColumnsBatch(rows, first_row, place, columns=columns)
 
 
 @dataclass(frozen=True)

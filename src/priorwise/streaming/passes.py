@@ -14,18 +14,18 @@ The first pass (`SurveyPass`) takes raw batches: it learns what codes there are.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.progress import warn_user
+from priorwise.common.runtime import warn_user
 from priorwise.counts import CodedRows, Information, PairCounts, Tally, TreePlan
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.sources import Batch
-from priorwise.data.tables import encode_labels
+from priorwise.data.tables import Columns, encode_labels
 from priorwise.structure.networks import (
     Network,
     NetworkCounts,
@@ -114,6 +114,39 @@ class Coder:
         ]
         place = {label: code for code, label in enumerate(self.classes.tolist())}
         return [*found, np.array([place[label] for label in labels[-1]], dtype=np.int32)]
+
+
+@dataclass(frozen=True)
+class ColumnsBatch(CodedBatch):
+    """Rows read but not yet cut: `rows` are coded where all features are nominal."""
+
+    columns: Columns = field(kw_only=True)
+
+
+class ColumnsCoder(Coder):
+    """Reads raw batches: labels become codes, numbers stay."""
+
+    @property
+    def can_store(self) -> bool:
+        return bool(self.encoder.is_nominal_.all())
+
+    def code(self, batch: Batch) -> ColumnsBatch:
+        y, _ = encode_classes(batch, self.classes)
+        columns = self.encoder.read(batch.X)
+        return self._batch(columns, y, batch.first_row, batch.place)
+
+    def coded(
+        self, codes: Sequence[NDArray[np.int32]], y: NDArray[np.int32], first_row: int, place: str
+    ) -> ColumnsBatch:
+        columns = Columns(np.asarray(codes), np.empty((0, len(y))), self.encoder.is_nominal_)
+        return self._batch(columns, y, first_row, place)
+
+    def _batch(
+        self, columns: Columns, y: NDArray[np.int32], first_row: int, place: str
+    ) -> ColumnsBatch:
+        codes = list(columns.nominal_codes)
+        rows = CodedRows(codes, self.encoder.arities_, y, len(self.classes))
+        return ColumnsBatch(rows, first_row, place, columns=columns)
 
 
 def encode_classes(

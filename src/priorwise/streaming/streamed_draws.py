@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.counts import CodedRows, Draws, NumberEquality, hash_rows
-from priorwise.streaming.joint_pass import ColumnsBatch
-from priorwise.streaming.passes import CodedBatch, Pass
+from priorwise.streaming.passes import CodedBatch, ColumnsBatch, Pass
 
 HashedBatch = tuple[int, NDArray[np.int32], NDArray[np.uint64], NDArray[Any], NDArray[Any]]
 """First row of a batch, class codes, hashes of its rows; and, where a number may tell copies,

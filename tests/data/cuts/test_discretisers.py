@@ -7,13 +7,13 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from priorwise import _core
+from priorwise.data.columns import cut_into_bins
 from priorwise.data.cuts.discretise import (
     EqualFrequencyDiscretizer,
     EqualWidthDiscretizer,
     KMeansDiscretizer,
 )
 from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
-from priorwise.data.cuts.value_counts import cut_into_bins
 
 DISCRETIZERS = [
     EqualWidthDiscretizer(),

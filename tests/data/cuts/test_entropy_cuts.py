@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from priorwise.data.columns import RankedValues, ValueCounts
 from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer, entropy_cut_points
 from priorwise.data.cuts.names import draw_mdlp_cut_points, draw_quantile_cut_points
-from priorwise.data.cuts.value_counts import RankedValues, ValueCounts
 from reference import entropy_cuts as slow
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from priorwise import _core
 from priorwise.counts import PairCounts
-from priorwise.counts.pairs import measure_information
+from priorwise.counts.information import measure_information
 from priorwise.data.cuts import (
     EqualFrequencyDiscretizer,
     EqualWidthDiscretizer,

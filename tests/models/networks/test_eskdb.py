@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from priorwise import ESKDBClassifier, _core
-from priorwise.common.resources import Deadline
+from priorwise.common.runtime import Deadline
 from priorwise.counts.draws import deal_into_folds
 from priorwise.datasets import make_led
 

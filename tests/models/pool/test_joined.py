@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from priorwise.common.resources import Deadline
+from priorwise.common.runtime import Deadline
 from priorwise.models.linear.spline import SplineLogisticClassifier
 from priorwise.models.pool.members import JoinedMembers
 from priorwise.models.pool.plan import PoolPlan

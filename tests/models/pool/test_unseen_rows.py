@@ -17,7 +17,7 @@ from priorwise.models.pool.unseen_rows import OffsetPass
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.trees.offset_boosting import BoostingBins, CodedOffsets
 from priorwise.streaming import checkpoint as saving
-from priorwise.streaming.joint_pass import ColumnsBatch, ColumnsCoder
+from priorwise.streaming.passes import ColumnsBatch, ColumnsCoder
 
 POOL = PriorwiseClassifier(estimators=[("bayes", NaiveBayesClassifier())], random_state=0)
 LIMIT = "2MB"

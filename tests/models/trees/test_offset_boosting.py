@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.numeric import LEAST_PROBABILITY
-from priorwise.common.resources import Deadline
+from priorwise.common.runtime import Deadline
 from priorwise.models.trees.offset_boosting import (
     BoostingBins,
     BoostingPlan,

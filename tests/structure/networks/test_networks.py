@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import ArrayLike
 from sklearn.datasets import load_iris
 
-from priorwise.counts.pairs import Information, measure_information
+from priorwise.counts.information import Information, measure_information
 from priorwise.data.encoding import TableEncoder
 from priorwise.structure import Network
 from priorwise.structure.networks import (

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.docstrings import hook
 from priorwise.common.files import DataFileError, open_data_file, unzip
-from priorwise.common.resources import import_extra
+from priorwise.common.runtime import import_extra
 from priorwise.common.validation import check_choice
 from priorwise.data.arff.syntax import ArffError, Attribute, parse_attribute, read_rows
 

@@ -1,5 +1,6 @@
 """Cut points of numeric features: discretisers and drawn cuts."""
 
+from priorwise.data.columns import RankedValues, ValueCounts
 from priorwise.data.cuts.discretise import (
     EqualFrequencyDiscretizer,
     EqualWidthDiscretizer,
@@ -7,7 +8,6 @@ from priorwise.data.cuts.discretise import (
 )
 from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer
 from priorwise.data.cuts.names import draw_mdlp_cut_points, draw_quantile_cut_points
-from priorwise.data.cuts.value_counts import RankedValues, ValueCounts
 
 __all__ = [
     "EqualFrequencyDiscretizer",

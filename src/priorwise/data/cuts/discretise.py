@@ -15,7 +15,7 @@ from priorwise.common.estimator import Estimator
 from priorwise.common.numeric import power_of_two
 from priorwise.common.stored.checks import check_fitted, check_numbers, require
 from priorwise.common.validation import check_number, check_weight
-from priorwise.data.cuts.value_counts import RankedValues, cut_into_bins, midpoints
+from priorwise.data.columns import RankedValues, cut_into_bins, midpoints
 
 
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, Estimator):

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.validation import check_choice, check_number
-from priorwise.data.columns import encode_labels
+from priorwise.data.columns import RankedValues, encode_labels, midpoints
 from priorwise.data.cuts.discretise import Discretizer
-from priorwise.data.cuts.value_counts import RankedValues, midpoints
 
 
 class EntropyDiscretizer(Discretizer):

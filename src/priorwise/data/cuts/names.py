@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from priorwise.common.estimator import Estimator
+from priorwise.data.columns import RankedValues, ValueCounts, midpoints
 from priorwise.data.cuts.discretise import (
     Discretizer,
     EqualFrequencyDiscretizer,
@@ -18,7 +19,6 @@ from priorwise.data.cuts.discretise import (
     KMeansDiscretizer,
 )
 from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer, entropy_cut_points
-from priorwise.data.cuts.value_counts import RankedValues, ValueCounts, midpoints
 
 DISCRETIZERS: dict[str, Any] = {
     "mdlp": MDLPDiscretizer,

@@ -8,6 +8,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
+import narwhals as nw
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
@@ -135,7 +136,8 @@ class TableEncoder(CodeNames, BaseEstimator):
         """Return X with labels as codes and numbers as they are; messages name the model."""
         check_is_fitted(self)
         model = self if model is None else model
-        if self._reads_single_rows and self.missing != "impute" and self.unseen == "backoff":
+        by_cells = self._reads_single_rows and self.missing != "impute" and self.unseen == "backoff"
+        if by_cells and nw.dependencies.is_pandas_dataframe(X) and len(X) == 1:
             row = read_single_row(self, X, self._watch, model)
             if row is not None:
                 return row

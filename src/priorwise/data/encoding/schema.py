@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.progress import warn_user
+from priorwise.common.runtime import warn_user
 from priorwise.common.texts import show_percent
 from priorwise.data.tables.categories import Categories, code_numbers, name_bins, name_ranks
 from priorwise.data.tables.label_keys import NominalColumn, parse_number

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from priorwise.data.columns import Columns
@@ -18,10 +17,8 @@ NUMBERS = (int, float, np.integer, np.floating)
 def read_single_row(encoder: Any, X: Any, watch: UnseenWatch, model: Any) -> Columns | None:
     """Read a pandas frame of one row cell by cell, much faster than column by column.
 
-    None for all other tables, and for cells that need a closer look, such as dates.
+    None for frames of other columns, and for cells that need a closer look, such as dates.
     """
-    if not nw.dependencies.is_pandas_dataframe(X) or len(X) != 1:
-        return None
     if X.columns.tolist() != encoder.feature_names_in_.tolist():
         return None
     codes: list[int] = []

@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 
 from priorwise.common.container import to_bytes
-from priorwise.common.resources import import_extra
+from priorwise.common.runtime import import_extra
 from priorwise.data.tables import RawTable
 from priorwise.data.tables.categories import sorted_labels
 

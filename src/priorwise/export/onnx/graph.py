@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from priorwise.common.resources import import_extra
+from priorwise.common.runtime import import_extra
 
 OPSET, ML_OPSET, IR_VERSION = 18, 5, 10
 """Versions of ONNX's operators, of those for machine learning and of the file."""

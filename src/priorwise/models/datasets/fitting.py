@@ -13,8 +13,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from priorwise.common.progress import warn_user
-from priorwise.common.resources import resolve_limit
+from priorwise.common.runtime import resolve_limit, warn_user
 from priorwise.common.validation import check_number
 from priorwise.data.cuts.names import WholeRange
 from priorwise.data.encoding import TableEncoder
@@ -22,8 +21,7 @@ from priorwise.data.tables import Columns
 from priorwise.models.memory import TableSize, write_bytes
 from priorwise.models.training_table import TrainingTable
 from priorwise.streaming.fit import StreamedModel, StreamNeeds, StreamOptions, learn_in_passes
-from priorwise.streaming.joint_pass import ColumnsBatch
-from priorwise.streaming.passes import Pass
+from priorwise.streaming.passes import ColumnsBatch, Pass
 from priorwise.streaming.row_stream import RowStream
 
 MIN_ROWS_OF_CLASS = 20

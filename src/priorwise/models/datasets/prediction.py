@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.progress import Progress
+from priorwise.common.runtime import Progress
 from priorwise.common.validation import check_number
 from priorwise.data.sources import (
     PredictionSink,

@@ -32,7 +32,7 @@ from priorwise.streaming.passes import CodedBatch, PairPass, Pass
 from priorwise.streaming.row_stream import RowStream
 from priorwise.structure.networks import Network
 from priorwise.structure.networks.hill_climb import climb_hill
-from priorwise.structure.networks.kdb import learn_kdb, learn_tan
+from priorwise.structure.networks.network import learn_kdb, learn_tan
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.records import Record, part
-from priorwise.common.resources import map_in_threads
+from priorwise.common.runtime import map_in_threads
 from priorwise.common.validation import check_choice
 from priorwise.counts import CountTree, TreePlan, count_trees
 from priorwise.counts.tree import check_cells

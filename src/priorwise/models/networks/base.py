@@ -30,7 +30,7 @@ from priorwise.models.networks.network_model import (
 from priorwise.models.networks.table_rows import TableRows
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
-from priorwise.smoothing.base import as_smoother, smooth_trees
+from priorwise.smoothing.base import as_smoother, check_smoothing, smooth_trees
 from priorwise.steps.networks.networks import Cuts, Networks
 from priorwise.steps.step import Calibration
 from priorwise.structure.networks import Network, NetworkCounts
@@ -148,7 +148,7 @@ class BaseNetworkClassifier(CountedClassifier):
         return size.table_bytes + (size.pair_bytes if n_parents else 0.0) + contexts
 
     def check_parameters(self) -> None:
-        as_smoother(self.smoothing)
+        check_smoothing(self.smoothing)
         check_number("max_contexts", self.max_contexts, least=1)
         if not isinstance(self.keep_counts, bool):
             raise ValueError(f"keep_counts must be True or False, got {self.keep_counts!r}")

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.docstrings import hook
 from priorwise.common.numeric import draw_seed
-from priorwise.common.progress import Progress
-from priorwise.common.resources import Deadline
+from priorwise.common.runtime import Deadline, Progress
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
@@ -31,7 +30,7 @@ from priorwise.models.networks.streamed import StreamedClassifier
 from priorwise.models.networks.table_rows import TableRows
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
-from priorwise.smoothing.base import as_smoother
+from priorwise.smoothing.base import as_smoother, check_smoothing
 from priorwise.steps.networks.networks import Cuts, Networks
 from priorwise.steps.step import Calibration
 from priorwise.streaming.row_stream import RowStream
@@ -199,7 +198,7 @@ class ESKDBClassifier(StreamedClassifier):
         check_number("n_estimators", self.n_estimators, least=1, whole=True)
         check_number("max_parents", self.max_parents, least=0)
         check_number("max_contexts", self.max_contexts, least=1)
-        as_smoother(self.smoothing)
+        check_smoothing(self.smoothing)
         if self.max_seconds is not None:
             check_number("max_seconds", self.max_seconds, above=0.0)
         if isinstance(self.max_bins, str):

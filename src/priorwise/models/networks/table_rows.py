@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.resources import map_in_threads
+from priorwise.common.runtime import map_in_threads
 from priorwise.counts import CodedRows, measure_rows
 from priorwise.data.cuts import ValueCounts
 from priorwise.models.training_table import TrainingTable

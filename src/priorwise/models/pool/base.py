@@ -18,8 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import hook
 from priorwise.common.numeric import draw_seed
-from priorwise.common.progress import Progress
-from priorwise.common.resources import Deadline
+from priorwise.common.runtime import Deadline, Progress
 from priorwise.common.validation import check_number
 from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder

@@ -16,7 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from priorwise.common.numeric import log_loss
-from priorwise.common.resources import Deadline
+from priorwise.common.runtime import Deadline
 from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import READING_PARAMETERS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from priorwise.common.resources import Deadline
+from priorwise.common.runtime import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.memory import TableSize
 from priorwise.models.pool.base import BasePool

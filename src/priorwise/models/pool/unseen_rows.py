@@ -28,8 +28,7 @@ from priorwise.models.trees.offset_boosting import (
     OffsetBoosting,
 )
 from priorwise.steps.step import Step
-from priorwise.streaming.joint_pass import ColumnsBatch
-from priorwise.streaming.passes import Pass
+from priorwise.streaming.passes import ColumnsBatch, Pass
 
 CodedBlock = tuple[int, NDArray[np.uint8], NDArray[np.int32], NDArray[np.float32]]
 """Place of the first row in the stream, bins, class codes and scores of some rows."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.docstrings import hook
 from priorwise.common.numeric import LEAST_PROBABILITY, count_shares, draw_seed, log_loss
-from priorwise.common.resources import Deadline
+from priorwise.common.runtime import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
 from priorwise.models.memory import TableSize

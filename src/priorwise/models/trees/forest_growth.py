@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.numeric import safe_log
-from priorwise.common.resources import map_in_threads
+from priorwise.common.runtime import map_in_threads
 from priorwise.counts import mean_row_weights
 from priorwise.counts.draws import draw_by_group
 from priorwise.counts.packed_trees import SingleRows

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.numeric import safe_log, softmax
-from priorwise.common.resources import Deadline
+from priorwise.common.runtime import Deadline
 from priorwise.counts.draws import deal_into_folds
 from priorwise.steps.pool import Boosted, Pool
 from priorwise.steps.trees import Trees

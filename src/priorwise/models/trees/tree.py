@@ -33,7 +33,7 @@ from priorwise.models.trees.tree_growth import (
     smooth_nodes,
 )
 from priorwise.smoothing import Smoother
-from priorwise.smoothing.base import as_smoother
+from priorwise.smoothing.base import as_smoother, check_smoothing
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees import C45, DecisionTree
 
@@ -287,7 +287,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         return alone
 
     def check_parameters(self) -> None:
-        as_smoother(self.smoothing)
+        check_smoothing(self.smoothing)
         check_choice("criterion", self.criterion, ("cv", *CRITERIA, "release-8"))
         check_choice("nominal_splits", self.nominal_splits, ("cv", *NOMINAL_SPLITS))
         check_number("min_samples_leaf", self.min_samples_leaf, above=0.0)

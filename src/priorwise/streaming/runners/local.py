@@ -8,8 +8,7 @@ from itertools import islice
 from typing import Any
 
 from priorwise.common.container import ContainerError
-from priorwise.common.progress import Progress, warn_user
-from priorwise.common.resources import map_in_threads
+from priorwise.common.runtime import Progress, map_in_threads, warn_user
 from priorwise.data.sources import Batch, Source, SourceError, prefetch
 from priorwise.streaming import checkpoint as saving
 from priorwise.streaming.cache import CodedCache, StoredBatch

@@ -1,14 +1,14 @@
 """Bayesian networks: which features depend on which, learnt from counts."""
 
 from priorwise.structure.networks.families import kdf_networks, superparent_networks
-from priorwise.structure.networks.kdb import (
+from priorwise.structure.networks.network import (
+    Network,
     draw_order,
     draw_order_by_gumbel,
     learn_kdb,
     learn_tan,
     rank_by_information,
 )
-from priorwise.structure.networks.network import Network
 from priorwise.structure.networks.network_counts import (
     CountedWhenAsked,
     NetworkCounts,

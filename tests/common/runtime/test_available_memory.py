@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from priorwise.common.resources import measure_available_memory
+from priorwise.common.runtime import measure_available_memory
 
 
 def write(root: Path, files: dict[str, str]) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import children
-from common.resources import tight_memory
+from common.runtime import tight_memory
 
 MANY_THREADS = "network with 200 threads"
 LIMITS: dict[str, list[float]] = {"flagship": [0, 1, 3, 10, 20, 30]}

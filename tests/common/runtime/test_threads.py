@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from priorwise import KDBClassifier
-from priorwise.common.resources import map_in_threads
+from priorwise.common.runtime import map_in_threads
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, 7, 200])
