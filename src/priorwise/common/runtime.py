@@ -10,12 +10,15 @@ import sys
 import threading
 import time
 import warnings
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from priorwise._core import map_in_threads as map_in_threads
 
@@ -134,6 +137,21 @@ class Deadline:
 # OpenBLAS allocates its buffers at the first large product, and ends the process if it can't. With
 # them allocated on import, a fit that runs out of memory later raises MemoryError.
 np.ones((128, 128)) @ np.ones((128, 128))
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries of linear algebra; looking for them takes milliseconds."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Use one thread of BLAS.
+
+    The same bits on every machine, and no wait for threads that have no processor to run on.
+    """
+    limits: AbstractContextManager[Any] = _blas().limit(limits=1)
+    return limits
 
 
 def import_extra(module: str, what: str, install: str) -> Any:

@@ -8,7 +8,7 @@ import pytest
 from priorwise import KernelLogisticClassifier, SplineLogisticClassifier
 from priorwise.data.survey.numbers import exact_mean
 from priorwise.data.tables import Columns
-from priorwise.models.linear.design import learn_design
+from priorwise.models.linear.spline import learn_design
 from priorwise.steps.linear.design import Logarithms
 
 NO_LABELS = np.zeros(0, dtype=np.int64)

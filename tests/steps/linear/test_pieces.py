@@ -5,7 +5,7 @@ import pytest
 from scipy.special import softmax
 
 from priorwise.data.tables import Columns
-from priorwise.models.linear.design import MAX_SPLINED, learn_design
+from priorwise.models.linear.spline import MAX_SPLINED, learn_design
 from priorwise.steps.linear.design import LinearDesign
 from priorwise.steps.linear.logistic import PiecewiseScore
 from reference.linear.piecewise_score import predict_pieces

@@ -5,7 +5,7 @@ import pytest
 from scipy.interpolate import BSpline
 from sklearn.preprocessing import SplineTransformer
 
-from priorwise.models.linear.design import learn_knots
+from priorwise.models.linear.spline import learn_knots
 from priorwise.steps.linear.design import DEGREE, N_KNOTS, QuadraticSplines
 
 

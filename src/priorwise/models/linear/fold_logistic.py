@@ -11,7 +11,7 @@ from sklearn.utils import gen_batches
 
 from priorwise import _core
 from priorwise.common.numeric import log_loss, softmax
-from priorwise.models.linear.design import one_blas_thread
+from priorwise.common.runtime import one_blas_thread
 from priorwise.steps.linear.design import (
     BATCH_ROWS,
     Design,

@@ -13,15 +13,9 @@ from sklearn.utils import gen_batches
 
 from priorwise.common.docstrings import hook
 from priorwise.common.numeric import draw_seed
+from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_number
 from priorwise.counts.draws import deal_into_folds
-from priorwise.models.linear.design import (
-    TAILS,
-    BaseLogisticClassifier,
-    join_out_of_fold,
-    learn_design,
-    one_blas_thread,
-)
 from priorwise.models.linear.fold_logistic import (
     TOLERANCE,
     Descent,
@@ -30,6 +24,12 @@ from priorwise.models.linear.fold_logistic import (
     count_folds,
     count_searched_folds,
     learn_kernel_leverage,
+)
+from priorwise.models.linear.spline import (
+    TAILS,
+    BaseLogisticClassifier,
+    join_out_of_fold,
+    learn_design,
 )
 from priorwise.models.memory import TableSize, halve
 from priorwise.models.training_table import TrainingTable

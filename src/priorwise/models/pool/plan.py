@@ -12,10 +12,9 @@ from typing import Any
 
 from priorwise.common.validation import check_choice
 from priorwise.models.base import TableClassifier
-from priorwise.models.linear.design import MAX_SPLINED
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
-from priorwise.models.linear.spline import SplineLogisticClassifier
+from priorwise.models.linear.spline import MAX_SPLINED, SplineLogisticClassifier
 from priorwise.models.memory import PoolReduction, TableSize, refuse, warn_of_reductions
 from priorwise.models.networks.eskdb import ESKDBClassifier
 from priorwise.models.trees.boosting import BoostingClassifier
@@ -250,6 +249,12 @@ class PoolPlan:
     """Settings of boosting on top of the pool, if there are rows enough; None for none."""
     optional: str = ""
     """Name of a member that boosting the pool without it may replace."""
+
+    @classmethod
+    def with_effort(cls, effort: str, members: Members) -> PoolPlan:
+        """Return the plan of the flagship with members, by default those of `plan_members`."""
+        boosting = replace(EFFORTS[effort].boosting, column_share=NUMBERS.column_share)
+        return cls(members, NUMBERS.penalty, NUMBERS.intercept_penalty, boosting, BOOSTER)
 
     def plan_boosting(self, n_rows: int, n_classes: int) -> BoostingPlan | None:
         """Return the settings of boosting from a number of rows; None if it is not worth it."""

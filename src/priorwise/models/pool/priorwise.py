@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from priorwise.common.runtime import Deadline
@@ -10,7 +9,7 @@ from priorwise.common.validation import check_choice, check_number
 from priorwise.models.memory import TableSize
 from priorwise.models.pool.base import BasePool
 from priorwise.models.pool.members import set_alike
-from priorwise.models.pool.plan import BOOSTER, EFFORTS, NUMBERS, PoolPlan, plan_members
+from priorwise.models.pool.plan import EFFORTS, PoolPlan, plan_members
 
 
 class PriorwiseClassifier(BasePool):
@@ -169,10 +168,7 @@ class PriorwiseClassifier(BasePool):
         given = self.estimators
         if given is None:
             given = plan_members(self.effort, size, is_monotone=self.monotonic_cst is not None)
-        boosting = replace(EFFORTS[self.effort].boosting, column_share=NUMBERS.column_share)
-        return PoolPlan(
-            set_alike(given, self), NUMBERS.penalty, NUMBERS.intercept_penalty, boosting, BOOSTER
-        )
+        return PoolPlan.with_effort(self.effort, set_alike(given, self))
 
     def _start_clock(self) -> Deadline:
         return Deadline.after(self.max_seconds)
