@@ -109,7 +109,7 @@ class TableClassifier(FittedClassifier):
         weight = weigh_classes(self.class_weight, y, sample_weight)
         limit = resolve_limit(self.memory_limit)
         table = self._read_table(X, y, weight, groups)
-        fitted = self._learn_within(limit, table)
+        fitted = self.keep_limit(limit, table)._learn(table)
         self._restore_rows(fitted, table)
         return self.adopt(table.encoder, table.classes, table.class_count, fitted)
 
@@ -129,10 +129,6 @@ class TableClassifier(FittedClassifier):
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         """Learn from a table; return the fitted attributes and change nothing of the estimator."""
         raise NotImplementedError
-
-    def _learn_within(self, limit: float, table: TrainingTable) -> dict[str, Any]:
-        """Learn from a table within a limit of memory: less, if need be."""
-        return reduce(self, limit, TableSize.of(table))._learn(table)
 
     def _read_table(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingTable:
         """Read the rows given to `fit`, in the order of their content."""
@@ -231,7 +227,7 @@ class TableClassifier(FittedClassifier):
     @hook
     def learn_sample(self, table: TrainingTable, limit: float, rows: SampledRows) -> dict[str, Any]:
         """Return what is learnt from rows drawn from a source, of which `table` holds the first."""
-        fitted = self._learn_within(limit, table)
+        fitted = self.keep_limit(limit, table)._learn(table)
         self._restore_rows(fitted, table)
         return fitted
 
@@ -244,3 +240,8 @@ class TableClassifier(FittedClassifier):
     def estimate_bytes(self, size: TableSize) -> float:
         """Return an estimate of the bytes at the peak of a fit; zero if there is none."""
         return 0.0
+
+    @hook
+    def keep_limit(self, limit: float, table: TrainingTable) -> Self:
+        """Return the classifier, or a copy that learns less from a table, within a limit."""
+        return reduce(self, limit, TableSize.of(table))

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -106,6 +107,8 @@ class BasePool(TableClassifier, _BaseComposition):
         "feature_importances_": np.ndarray,
         IMPORTANCE_ROWS: ImportanceRows,
     }
+    _plan: PoolPlan | None = None
+    """What is learnt from a table, once it has been planned."""
     estimators: Any
     monotonic_cst: Any
     n_folds: int
@@ -218,19 +221,18 @@ class BasePool(TableClassifier, _BaseComposition):
         if len(rows.first) == rows.sample.n_rows:
             return super().learn_sample(table, limit, rows)
         unseen = UnseenRows(rows)
-        fitted = self._learn_within(limit, table, unseen)
+        fitted = self.keep_limit(limit, table)._learn(table, unseen)
         self._restore_rows(fitted, rows.sample)
         return {**fitted, "n_sampled_": rows.sample.n_rows + unseen.n_boosted}
 
-    def _learn(self, table: TrainingTable) -> dict[str, Any]:
-        return self._learn_within(math.inf, table)
-
-    def _learn_within(
-        self, limit: float, table: TrainingTable, unseen: UnseenRows | None = None
-    ) -> dict[str, Any]:
-        size = TableSize.of(table)
+    def keep_limit(self, limit: float, table: TrainingTable) -> Self:
+        size, planned = TableSize.of(table), copy(self)
         with self._share_threads():
-            plan = self.make_plan(size).keep_limit(self, size, limit)
+            planned._plan = self.make_plan(size).keep_limit(self, size, limit)
+        return planned
+
+    def _learn(self, table: TrainingTable, unseen: UnseenRows | None = None) -> dict[str, Any]:
+        plan = self._plan or self.make_plan(TableSize.of(table))
         deadline, seed = self._start_clock(), draw_seed(self.random_state)
         folds = deal_into_folds(table.y, self.n_folds, np.random.default_rng(seed), table.group)
         monotone = read_directions(self.monotonic_cst, table.encoder, table.n_classes)
