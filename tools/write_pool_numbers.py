@@ -1,0 +1,60 @@
+"""Write docs/pool_numbers.md: the numbers that the flagship is planned by, and what each gains.
+
+python tools/write_pool_numbers.py
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from priorwise.models.pool.plan import EFFORTS, Effort, Origin, PoolNumbers
+
+PAGE = Path(__file__).parents[1] / "docs/pool_numbers.md"
+
+HEAD = """# The numbers of the flagship
+
+`PriorwiseClassifier` plans its members and boosting by the numbers below, which stand in
+`src/priorwise/models/pool/plan.py`; this page is written from there. Each was compared with another
+value by `benchmarks/pool_numbers.py`: **log-loss** and **time** are the geometric means over the
+data sets whose plan the other value changes, as shares of those with the value in use. Above 1, the
+other value is worse, or slower. A number without figures bounds time and memory of larger tables
+than it was tried on.
+"""
+
+
+def write_page() -> str:
+    """Return the text of the page."""
+    lines = [HEAD]
+    lines += ["| number | value | what it is | instead | sets | log-loss | time | date |"]
+    lines += ["|---|---|---|---|---|---|---|---|"]
+    for one in fields(PoolNumbers):
+        origin: Origin = one.metadata["origin"]
+        cells = [f"`{one.name}`", _write(one.default), origin.meaning, _write(origin.instead)]
+        if origin.loss is None:
+            cells += ["", "", "", ""]
+        else:
+            cells += [origin.data, f"{origin.loss:.4f}", f"{origin.seconds:.2f}", origin.date]
+        lines.append("| " + " | ".join(cells) + " |")
+    lines += ["", "## Efforts", "", "| | " + " | ".join(EFFORTS) + " |", "|---" * 4 + "|"]
+    for part in fields(Effort):
+        values = [getattr(effort, part.name) for effort in EFFORTS.values()]
+        if part.name != "boosting":
+            lines.append(f"| `{part.name}` | " + " | ".join(map(_write, values)) + " |")
+            continue
+        for name in ("depths", "rate", "max_rounds", "n_boosters", "max_leaves"):
+            cells = [_write(getattr(value, name)) for value in values]
+            lines.append(f"| `boosting.{name}` | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _write(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(_write, value))
+    is_large = isinstance(value, int) and not isinstance(value, bool) and value >= 1_000
+    return f"{value:,}" if is_large else str(value)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(write_page(), encoding="utf-8")
