@@ -298,9 +298,8 @@ auto contribute_forest_of(const PackedTrees& trees, const FeatureColumns& column
 }  // namespace
 
 void bind_forests(nb::module_& m) {
-    auto trees =
-        define_class(m, "PackedTrees", &make_packed_trees, "tree_start", "split", "threshold",
-                     "leaf_weight");
+    auto trees = define_class(m, "PackedTrees", &make_packed_trees, "tree_start", "split",
+                              "threshold", "leaf_weight");
     trees.def_prop_ro("tree_start", [](const PackedTrees& t) { return read_only(t.tree_start()); });
     const auto copied = nb::rv_policy::automatic;
     trees.def_prop_ro("split", &copy_splits, copied);
