@@ -27,8 +27,7 @@ class LogLinearPool(BasePool):
     Parameters
     ----------
     penalty : float
-        What draws the weights of M members towards 1 / M each, or towards 1 / 2 each where that is
-        better on rows held out.
+        What draws the weights towards 1 / 2 (towards 1 if there is one member).
     intercept_penalty : float
         What draws the intercepts towards zero.
     monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional

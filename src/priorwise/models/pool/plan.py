@@ -123,9 +123,7 @@ class PoolNumbers:
         0.7, "Share of the features that a boosted tree is grown from", 1.0
     )
     floor: float = chosen(1e-3, "Members' probabilities below it are taken as this large", 1e-4)
-    penalty: float = chosen(
-        3.0, "What draws the weights of M members towards 1 / M, or towards 1 / 2", 5.0
-    )
+    penalty: float = chosen(5.0, "What draws the weights of members towards 1 / 2", 1.0)
     intercept_penalty: float = chosen(5.0, "What draws the intercepts of classes towards zero", 1.0)
     n_folds: int = chosen(5, "Folds of the weights of the pool", 3)
     shares: tuple[float, ...] = chosen(

@@ -37,16 +37,14 @@ class PoolWeights:
         penalty: float = NUMBERS.penalty,
         intercept_penalty: float = NUMBERS.intercept_penalty,
         *,
-        as_mean: bool = True,
         keep_signs: bool = False,
     ) -> PoolWeights:
         """Maximise the conditional likelihood of rows that no member has seen.
 
-        Ridge penalties draw the weights of M members towards 1 / M each, so that with few rows the
-        pool is nearly the mean of logs, or without `as_mean` towards 1 / 2 each, and the intercepts
-        towards zero. Rows with a NaN are left out. With `keep_signs` a member whose weight would be
-        negative, the most negative first, has the weight zero: a pool of monotone members is then
-        monotone.
+        Ridge penalties draw each weight towards 1 / 2, or towards 1 if there is one member, and the
+        intercepts towards zero: with few rows the pool is nearly a plain average of logs. Rows with
+        a NaN are left out. With `keep_signs` a member whose weight would be negative, the most
+        negative first, has the weight zero: a pool of monotone members is then monotone.
         """
         n_classes, used = probabilities[0].shape[1], list(range(len(probabilities)))
         known = np.flatnonzero(np.all([np.isfinite(p).all(axis=1) for p in probabilities], axis=0))
@@ -54,8 +52,9 @@ class PoolWeights:
         logs = np.stack([_log(p[known]) for p in probabilities], axis=2).astype(np.float32)
         weight = np.zeros(len(probabilities))
         while used:
-            centre = np.zeros(len(used) + n_classes)
-            centre[: len(used)] = 1.0 / (len(used) if as_mean else min(2, len(used)))
+            centre = np.append(
+                np.full(len(used), 1.0 if len(used) == 1 else 0.5), [0.0] * n_classes
+            )
             fitted = _core.fit_conditional(
                 np.ascontiguousarray(logs[:, :, used]),
                 np.zeros(n_classes),
@@ -83,41 +82,36 @@ class PoolWeights:
     ) -> tuple[PoolWeights, NDArray[np.float64]]:
         """Return weights, and the pooled probabilities of each row by weights fitted without it.
 
-        Rows of the folds choose what weights are drawn towards: 1 / M, or 1 / 2 where members are
-        under-confident together. Where little more than the shares of the classes then has a lower
-        log-loss, as with few rows or features that tell nothing, the pool is shrunk towards these
+        Where little more than the shares of the classes has a lower log-loss on the rows of the
+        folds, as with few rows or features that tell nothing, the pool is shrunk towards these
         shares: it gets that of `NUMBERS.shares` with the least loss.
         """
-        centres = (True,) if len(probabilities) <= 2 else (True, False)
-        shares, n_classes = NUMBERS.shares, probabilities[0].shape[1]
-        shape = (len(centres), len(shares))
-        held_out = np.full((*shape, *probabilities[0].shape), np.nan)
-        losses = np.zeros((*shape, int(folds.max()) + 1))
+        shape = (len(NUMBERS.shares), *probabilities[0].shape)
+        held_out, losses = (
+            np.full(shape, np.nan),
+            np.zeros((len(NUMBERS.shares), int(folds.max()) + 1)),
+        )
         for fold in np.unique(folds):
             held, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
             other_weight = None if row_weight is None else row_weight[others]
-            log_shares = _log_class_shares(y[others], other_weight, n_classes)
-            other_proba = [proba[others] for proba in probabilities]
+            fitted = cls.fit(
+                [proba[others] for proba in probabilities], y[others], other_weight, *options,
+                keep_signs=keep_signs,
+            )  # fmt: skip
+            log_shares = _log_class_shares(y[others], other_weight, shape[2])
             held_proba = [proba[held] for proba in probabilities]
-            for i, as_mean in enumerate(centres):
-                fitted = cls.fit(
-                    other_proba, y[others], other_weight, *options, as_mean=as_mean,
-                    keep_signs=keep_signs,
-                )  # fmt: skip
-                for j, share in enumerate(shares):
-                    held_out[i, j, held] = fitted.shrink(share, log_shares).pool(held_proba)
-            known = held[np.isfinite(held_out[0, 0, held, 0])]
+            for i, share in enumerate(NUMBERS.shares):
+                held_out[i, held] = fitted.shrink(share, log_shares).pool(held_proba)
+            known = held[np.isfinite(held_out[0, held, 0])]
             weight = np.ones(len(known)) if row_weight is None else row_weight[known]
-            losses[..., fold] = -safe_log(held_out[..., known, y[known]]) @ weight
-        total = losses.sum(axis=2, keepdims=True)
-        # The rows of a fold have no part in the choice that they judge.
-        by_others = _choose(total - losses)
-        centre, share = _choose(total)[:, 0]
-        fitted = cls.fit(
-            probabilities, y, row_weight, *options, as_mean=centres[centre], keep_signs=keep_signs
-        )
-        shrunk = fitted.shrink(shares[share], _log_class_shares(y, row_weight, n_classes))
-        return shrunk, held_out[*by_others[:, folds], np.arange(len(y))]
+            losses[:, fold] = -safe_log(held_out[:, known, y[known]]) @ weight
+        total = losses.sum(axis=1, keepdims=True)
+        # The rows of a fold have no part in the choice of the share that they judge.
+        by_others = _choose_share(total - losses)
+        fitted = cls.fit(probabilities, y, row_weight, *options, keep_signs=keep_signs)
+        log_shares = _log_class_shares(y, row_weight, shape[2])
+        shrunk = fitted.shrink(NUMBERS.shares[int(_choose_share(total)[0])], log_shares)
+        return shrunk, held_out[by_others[folds], np.arange(len(y))]
 
     def shrink(self, share: float, log_shares: NDArray[np.float64]) -> PoolWeights:
         """Return the weights that give the pool a share of the scores, and `log_shares` the rest.
@@ -141,16 +135,12 @@ def _log_class_shares(
     return np.log(count_shares(class_count))
 
 
-def _choose(losses: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the places of the centre and the share, given losses (n_centres, n_shares, n_choices).
+def _choose_share(losses: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the place of the share in `NUMBERS.shares`, given losses (n_shares, n_choices).
 
-    The centre of the whole pool with the least loss; the whole pool, unless the least share of it
-    is better.
+    The whole pool, unless the last one is better than it.
     """
-    centre = np.argmin(losses[:, 0], axis=0)
-    of_centre = losses[centre, :, np.arange(len(centre))].T
-    share = np.where(of_centre[-1] < of_centre[0], np.argmin(of_centre, axis=0), 0)
-    return np.stack([centre, share])
+    return np.where(losses[-1] < losses[0], np.argmin(losses, axis=0), 0)
 
 
 def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
