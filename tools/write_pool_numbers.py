@@ -17,25 +17,25 @@ HEAD = """# The numbers of the flagship
 
 `PriorwiseClassifier` plans its members and boosting by the numbers below, which stand in
 `src/priorwise/models/pool/plan.py`; this page is written from there. Each was compared with another
-value by `benchmarks/pool_numbers.py`: **log-loss** and **time** are the geometric means over the
-data sets whose plan the other value changes, as shares of those with the value in use. Above 1, the
-other value is worse, or slower. A number without figures bounds time and memory of larger tables
-than it was tried on.
+value by `benchmarks/pool_numbers.py`: **log-loss** is the geometric mean over the data sets whose
+plan the other value changes, as a share of that with the value in use; above 1, the other value is
+worse. Numbers without a figure change the plans of larger tables than have been compared, or bound
+time and memory.
 """
 
 
 def write_page() -> str:
     """Return the text of the page."""
     lines = [HEAD]
-    lines += ["| number | value | what it is | instead | sets | log-loss | time | date |"]
-    lines += ["|---|---|---|---|---|---|---|---|"]
+    lines += ["| number | value | what it is | instead | log-loss | on | date |"]
+    lines += ["|---|---|---|---|---|---|---|"]
     for one in fields(PoolNumbers):
         origin: Origin = one.metadata["origin"]
         cells = [f"`{one.name}`", _write(one.default), origin.meaning, _write(origin.instead)]
         if origin.loss is None:
-            cells += ["", "", "", ""]
+            cells += ["", "", ""]
         else:
-            cells += [origin.data, f"{origin.loss:.4f}", f"{origin.seconds:.2f}", origin.date]
+            cells += [f"{origin.loss:.4f}", origin.data, origin.date]
         lines.append("| " + " | ".join(cells) + " |")
     lines += ["", "## Efforts", "", "| | " + " | ".join(EFFORTS) + " |", "|---" * 4 + "|"]
     for part in fields(Effort):

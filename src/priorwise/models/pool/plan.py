@@ -37,15 +37,18 @@ class Origin:
     """The other value that was tried."""
     loss: float | None = None
     """Log-loss with the other value as a share of that with this one, the geometric mean."""
-    seconds: float | None = None
-    """Processor time of fits with the other value as a share of that with this one."""
     data: str = ""
+    """The data sets whose plan the other value changes."""
     date: str = ""
 
 
 def chosen(value: Any, meaning: str, instead: Any, *measured: Any) -> Any:
     """Return a field of `PoolNumbers` with its value and origin."""
     return field(default=value, metadata={"origin": Origin(meaning, instead, *measured)})
+
+
+SMALL_SETS = "30 sets of 100 to 1,000 rows"
+"""What numbers of small tables were measured on, by the effort "balanced"."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,12 @@ class PoolNumbers:
         500_000,
     )
     tree_classes: int = chosen(
-        10_000, "Classes times trees at most, for the time and the size of a model", 5_000
+        10_000,
+        "Classes times trees at most, for the time and the size of a model",
+        5_000,
+        1.0012,
+        f"2 of the {SMALL_SETS}",
+        "2026-11-18",
     )
     trees_per_class: int = chosen(
         20,
@@ -69,10 +77,14 @@ class PoolNumbers:
     max_fewest_trees: int = chosen(100, "Most trees that `trees_per_class` asks for", 80)
     large_rows: int = chosen(50_000, "Rows from which on trees are large", 100_000_000)
     max_fewest_large_trees: int = chosen(80, "As `max_fewest_trees`, where trees are large", 40)
-    grown_share: float = chosen(0.7, "Share of the rows that a tree is grown from", 0.5)
+    grown_share: float = chosen(
+        0.7, "Share of the rows that a tree is grown from", 0.5, 1.0302, SMALL_SETS, "2026-11-18"
+    )
     grown_rows: int = chosen(140_000, "Rows that a tree is grown from at most", 70_000)
     network_rows: int = chosen(125_000, "Rows times networks at most", 60_000)
-    network_classes: int = chosen(500, "Classes times networks at most", 250)
+    network_classes: int = chosen(
+        500, "Classes times networks at most", 250, 1.0023, f"3 of the {SMALL_SETS}", "2026-11-18"
+    )
     min_networks: int = chosen(5, "Networks at least", 3)
     network_features: int = chosen(
         12_000,
@@ -97,8 +109,18 @@ class PoolNumbers:
         "Fewest numeric features of a table with a Gaussian member: with fewer, it says nothing "
         "that splines do not",
         1,
+        1.1134,
+        f"2 of the {SMALL_SETS}",
+        "2026-11-18",
     )
-    booster_rows: int = chosen(500, "Fewest rows of a table with a booster as a member", 2_000)
+    booster_rows: int = chosen(
+        500,
+        "Fewest rows of a table with a booster as a member",
+        2_000,
+        1.0016,
+        f"2 of the {SMALL_SETS}",
+        "2026-11-18",
+    )
     booster_classes: int = chosen(10, "Most classes of a table with a booster as a member", 5)
     booster_scores: int = chosen(
         500_000, "Most rows times classes of a table with a booster as a member", 250_000
@@ -108,29 +130,77 @@ class PoolNumbers:
         "Rows times classes up to which symmetric trees are tried: beyond, the many of them that "
         "are needed take too long",
         0,
+        1.0,
+        f"2 of the {SMALL_SETS}",
+        "2026-11-18",
     )
-    booster_folds: int = chosen(4, "Folds of the booster at most", 2)
+    booster_folds: int = chosen(
+        4, "Folds of the booster at most", 2, 1.0004, f"2 of the {SMALL_SETS}", "2026-11-18"
+    )
     fold_rows: int = chosen(
         400_000, "Rows times folds of the booster at most; there are at least two folds", 200_000
     )
-    booster_rounds: int = chosen(400, "Most trees of a booster that is a member", 200)
+    booster_rounds: int = chosen(
+        400,
+        "Most trees of a booster that is a member",
+        200,
+        1.0,
+        f"2 of the {SMALL_SETS}",
+        "2026-11-18",
+    )
     boosted_rows: int = chosen(
-        500, "Fewest rows to boost the pool: fewer say too little of what is left to learn", 1_000
+        500,
+        "Fewest rows to boost the pool: fewer say too little of what is left to learn",
+        1_000,
+        1.0001,
+        f"2 of the {SMALL_SETS}",
+        "2026-11-18",
     )
     boosted_rows_per_class: int = chosen(20, "Fewest rows for each class to boost the pool", 40)
     boosters_rows: int = chosen(80_000, "Rows times boosters of the pool at most", 40_000)
     column_share: float = chosen(
-        0.7, "Share of the features that a boosted tree is grown from", 1.0
+        0.7,
+        "Share of the features that a boosted tree is grown from",
+        1.0,
+        1.0,
+        SMALL_SETS,
+        "2026-11-18",
     )
-    floor: float = chosen(1e-3, "Members' probabilities below it are taken as this large", 1e-4)
-    penalty: float = chosen(5.0, "What draws the weights of members towards 1 / 2", 1.0)
-    intercept_penalty: float = chosen(5.0, "What draws the intercepts of classes towards zero", 1.0)
-    n_folds: int = chosen(5, "Folds of the weights of the pool", 3)
+    floor: float = chosen(
+        1e-3,
+        "Members' probabilities below it are taken as this large",
+        1e-4,
+        1.0031,
+        SMALL_SETS,
+        "2026-11-18",
+    )
+    penalty: float = chosen(
+        5.0,
+        "What draws the weights of members towards 1 / 2",
+        1.0,
+        0.9897,
+        SMALL_SETS,
+        "2026-11-18",
+    )
+    intercept_penalty: float = chosen(
+        5.0,
+        "What draws the intercepts of classes towards zero",
+        1.0,
+        1.0129,
+        SMALL_SETS,
+        "2026-11-18",
+    )
+    n_folds: int = chosen(
+        5, "Folds of the weights of the pool", 3, 0.9981, SMALL_SETS, "2026-11-18"
+    )
     shares: tuple[float, ...] = chosen(
         (1.0, 0.5, 0.1),
         "Shares of the pool to choose from, the rest is that of the shares of the classes; the "
         "last is not zero, so that intervals still see how far members differ",
         (1.0,),
+        0.9978,
+        SMALL_SETS,
+        "2026-11-18",
     )
     weight_rows: int = chosen(300_000, "Rows that the weights of the pool are learnt from", 30_000)
 
