@@ -34,8 +34,8 @@ def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
 def safe_log(probabilities: NDArray[Any]) -> NDArray[np.float64]:
     """Return the logarithms of probabilities, of those below as of `LEAST_PROBABILITY`.
 
-    >>> safe_log(np.array([1.0, 0.5, 0.0])).round(2)
-    array([   0.  ,   -0.69, -708.4 ])
+    >>> safe_log(np.array([1.0, 0.5, 0.0])).round(2).tolist()
+    [0.0, -0.69, -708.4]
     """
     return np.asarray(np.log(np.maximum(probabilities, LEAST_PROBABILITY)))
 
