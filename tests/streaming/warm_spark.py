@@ -1,15 +1,14 @@
 """Daemon of Spark's workers that has imported what they need, so that they start at once.
 
-The name of this module is the setting `spark.python.daemon.module`.
+The name of this module is the setting `spark.python.daemon.module`. Where there is no Spark, doctest
+imports it too.
 """
 
-import pandas
-import pyarrow.parquet
-from pyspark.daemon import manager
+from importlib import import_module
 
-from priorwise.streaming.runners import spark
-
-__all__ = ["manager", "pandas", "pyarrow", "spark"]
+NEEDED = ("pandas", "pyarrow.parquet", "priorwise.streaming.runners.spark")
 
 if __name__ == "__main__":
-    manager()
+    for name in NEEDED:
+        import_module(name)
+    import_module("pyspark.daemon").manager()
