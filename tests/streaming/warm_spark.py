@@ -1,7 +1,7 @@
 """Daemon of Spark's workers that has imported what they need, so that they start at once.
 
-The name of this module is the setting `spark.python.daemon.module`. Without Spark, pytest imports it
-when it looks for examples.
+The name of this module is the setting `spark.python.daemon.module`. Without Spark, pytest imports
+it when it looks for examples.
 """
 
 from importlib import import_module
