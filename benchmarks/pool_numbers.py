@@ -98,7 +98,8 @@ def describe_plan(data: Halves, effort: str) -> str:
     n_rows, n_classes = len(data.parts[0][0]), len(np.unique(data.y))
     size = TableSize(n_rows, n_numeric, (2,) * (data.X.shape[1] - n_numeric), n_classes)
     plan = PriorwiseClassifier(effort).make_plan(size)
-    return repr((plan, plan.plan_boosting(n_rows, n_classes)))
+    boosting = plan.plan_boosting(n_rows, n_classes)
+    return repr((plan.members, plan.penalty, plan.intercept_penalty, boosting))
 
 
 def main() -> None:

@@ -16,11 +16,11 @@ PAGE = Path(__file__).parents[1] / "docs/pool_numbers.md"
 HEAD = """# The numbers of the flagship
 
 `PriorwiseClassifier` plans its members and boosting by the numbers below, which stand in
-`src/priorwise/models/pool/plan.py`; this page is written from there. Each was compared with another
-value by `benchmarks/pool_numbers.py`: **log-loss** is the geometric mean over the data sets whose
-plan the other value changes, as a share of that with the value in use; above 1, the other value is
-worse. Numbers without a figure change the plans of larger tables than have been compared, or bound
-time and memory.
+`src/priorwise/models/pool/plan.py`; this page is written from there. `benchmarks/pool_numbers.py`
+compares each with another value. **Log-loss** is that with the other value divided by that with the
+value in use, the geometric mean over the data sets whose plan the other value changes; above 1, the
+other value is worse. A number without a figure has not been compared: it changes only the plans of
+larger tables than those of the comparison.
 """
 
 

@@ -19,16 +19,17 @@
 namespace priorwise {
 namespace {
 
-// Whether this thread has what it needs to throw. The data of a thread's exceptions are allocated
-// when it first throws, and where there is no memory for them the C library ends the process. So a
-// thread sees to them before it takes part.
+// Whether this thread has the memory that its first exception needs. Where that is allocated only
+// when the thread throws and there is none left, the C library ends the process. So every thread
+// allocates it before it takes part in work.
 bool can_throw() noexcept {
 #if __has_include(<cxxabi.h>)
     constexpr std::size_t kMoreThanNeeded = 4096;
     void* volatile memory = std::malloc(kMoreThanNeeded);
     if (!memory) return false;
     std::free(memory);
-    // Declared to have no effect: without the variable the compiler leaves the call out.
+    // The function is declared to have no effect: if its result were not kept, the compiler would
+    // leave out the call.
     const void* volatile data = abi::__cxa_get_globals();
     (void)data;
 #endif

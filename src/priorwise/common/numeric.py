@@ -32,7 +32,7 @@ def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def safe_log(probabilities: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the logarithms of probabilities, of those below as of `LEAST_PROBABILITY`.
+    """Return log p; a probability p below `LEAST_PROBABILITY` is taken as that.
 
     >>> safe_log(np.array([1.0, 0.5, 0.0])).round(2).tolist()
     [0.0, -0.69, -708.4]

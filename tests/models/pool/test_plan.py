@@ -64,7 +64,7 @@ def test_members_change_at_the_numbers_of_the_table() -> None:
     assert names(n_rows=NUMBERS.kernel_scores // 3 + 1) == every - {"kernel"}
 
 
-def test_every_number_says_what_it_is_and_what_another_costs() -> None:
+def test_every_number_has_a_meaning_and_another_value() -> None:
     for one in fields(PoolNumbers):
         origin = one.metadata["origin"]
         assert origin.meaning

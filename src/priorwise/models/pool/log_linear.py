@@ -91,5 +91,5 @@ class LogLinearPool(BasePool):
         check_number("intercept_penalty", self.intercept_penalty, above=0.0)
 
     def make_plan(self, size: TableSize) -> PoolPlan:
-        members = set_alike(self.estimators, self)
+        members = tuple(set_alike(self.estimators, self))
         return PoolPlan(members, self.penalty, self.intercept_penalty)

@@ -1,7 +1,7 @@
 """The plan of a pool: members with their settings, and boosting; and the numbers behind it.
 
-`NUMBERS` holds every number by which the flagship is planned, each with what another value was
-measured to cost. `docs/pool_numbers.md` is written from it.
+`NUMBERS` holds the numbers that limit members, weights and boosting. Each names another value and,
+where it has been measured, what that value costs. `docs/pool_numbers.md` is written from it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ Members = Sequence[tuple[str, Any]]
 
 @dataclass(frozen=True)
 class Origin:
-    """What a number means and where it comes from."""
+    """What a number means, and how it compares with another value."""
 
     meaning: str
     instead: Any
-    """The other value that was tried."""
+    """The other value."""
     loss: float | None = None
-    """Log-loss with the other value as a share of that with this one, the geometric mean."""
+    """Geometric mean of log-loss with the other value / log-loss with this one; None if it has not
+    been measured."""
     data: str = ""
     """The data sets whose plan the other value changes."""
     date: str = ""
@@ -57,12 +58,12 @@ class PoolNumbers:
 
     tree_rows: int = chosen(
         1_000_000,
-        "Rows times trees at most: of many rows, fewer trees have to be averaged",
+        "Most rows times trees: of many rows, fewer trees have to be averaged",
         500_000,
     )
     tree_classes: int = chosen(
         10_000,
-        "Classes times trees at most, for the time and the size of a model",
+        "Most classes times trees: more take too much time and too large a file",
         5_000,
         1.0012,
         f"2 of the {SMALL_SETS}",
@@ -70,26 +71,28 @@ class PoolNumbers:
     )
     trees_per_class: int = chosen(
         20,
-        "Trees for each class at least, up to `max_fewest_trees` in all: with more classes a "
+        "Fewest trees for each class, up to `max_fewest_trees` in all: with more classes a "
         "forest takes little more time, and boosting much more",
         0,
     )
     max_fewest_trees: int = chosen(100, "Most trees that `trees_per_class` asks for", 80)
-    large_rows: int = chosen(50_000, "Rows from which on trees are large", 100_000_000)
-    max_fewest_large_trees: int = chosen(80, "As `max_fewest_trees`, where trees are large", 40)
+    large_rows: int = chosen(
+        50_000, "Fewest rows of a table with `max_fewest_large_trees`", 100_000_000
+    )
+    max_fewest_large_trees: int = chosen(80, "`max_fewest_trees` of large tables", 40)
     grown_share: float = chosen(
         0.7, "Share of the rows that a tree is grown from", 0.5, 1.0302, SMALL_SETS, "2026-11-18"
     )
-    grown_rows: int = chosen(140_000, "Rows that a tree is grown from at most", 70_000)
-    network_rows: int = chosen(125_000, "Rows times networks at most", 60_000)
+    grown_rows: int = chosen(140_000, "Most rows that a tree is grown from", 70_000)
+    network_rows: int = chosen(125_000, "Most rows times networks", 60_000)
     network_classes: int = chosen(
-        500, "Classes times networks at most", 250, 1.0023, f"3 of the {SMALL_SETS}", "2026-11-18"
+        500, "Most classes times networks", 250, 1.0023, f"3 of the {SMALL_SETS}", "2026-11-18"
     )
-    min_networks: int = chosen(5, "Networks at least", 3)
+    min_networks: int = chosen(5, "Fewest networks", 3)
     network_features: int = chosen(
         12_000,
-        "Features times networks at most, in tables with more features than rows: a network is "
-        "large there, and says little more than the next one",
+        "Most features times networks in tables with more features than rows, where networks are "
+        "large and much alike",
         6_000,
     )
     kernel_rows: int = chosen(5_000, "Most rows of a table with a kernel member", 1_000)
@@ -100,14 +103,14 @@ class PoolNumbers:
     )
     linear_classes: int = chosen(
         50,
-        "With more classes, and more numbers than have splines, the kernel stands in for the "
-        "linear member: weights of both take long to find, and say much the same",
+        "Most classes of a table with both a linear and a kernel member, if it has more numeric "
+        "features than splines are made for: the two predict much the same there",
         10_000,
     )
     gaussian_features: int = chosen(
         2,
-        "Fewest numeric features of a table with a Gaussian member: with fewer, it says nothing "
-        "that splines do not",
+        "Fewest numeric features of a table with a Gaussian member: of one feature, splines say "
+        "the same",
         1,
         1.1134,
         f"2 of the {SMALL_SETS}",
@@ -127,18 +130,18 @@ class PoolNumbers:
     )
     symmetric_scores: int = chosen(
         100_000,
-        "Rows times classes up to which symmetric trees are tried: beyond, the many of them that "
-        "are needed take too long",
+        "Most rows times classes of a table where the booster tries symmetric trees, of which it "
+        "needs many",
         0,
         1.0,
         f"2 of the {SMALL_SETS}",
         "2026-11-18",
     )
     booster_folds: int = chosen(
-        4, "Folds of the booster at most", 2, 1.0004, f"2 of the {SMALL_SETS}", "2026-11-18"
+        4, "Most folds of the booster", 2, 1.0004, f"2 of the {SMALL_SETS}", "2026-11-18"
     )
     fold_rows: int = chosen(
-        400_000, "Rows times folds of the booster at most; there are at least two folds", 200_000
+        400_000, "Most rows times folds of the booster; there are at least two folds", 200_000
     )
     booster_rounds: int = chosen(
         400,
@@ -157,7 +160,7 @@ class PoolNumbers:
         "2026-11-18",
     )
     boosted_rows_per_class: int = chosen(20, "Fewest rows for each class to boost the pool", 40)
-    boosters_rows: int = chosen(80_000, "Rows times boosters of the pool at most", 40_000)
+    boosters_rows: int = chosen(80_000, "Most rows times boosters of the pool", 40_000)
     column_share: float = chosen(
         0.7,
         "Share of the features that a boosted tree is grown from",
@@ -168,7 +171,7 @@ class PoolNumbers:
     )
     floor: float = chosen(
         1e-3,
-        "Members' probabilities below it are taken as this large",
+        "Least probability of a member: smaller ones are raised to it",
         1e-4,
         1.0031,
         SMALL_SETS,
@@ -176,7 +179,7 @@ class PoolNumbers:
     )
     penalty: float = chosen(
         5.0,
-        "What draws the weights of members towards 1 / 2",
+        "Ridge penalty that draws the weights of members towards 1 / 2",
         1.0,
         0.9897,
         SMALL_SETS,
@@ -184,25 +187,27 @@ class PoolNumbers:
     )
     intercept_penalty: float = chosen(
         5.0,
-        "What draws the intercepts of classes towards zero",
+        "Ridge penalty that draws the intercepts of classes towards zero",
         1.0,
         1.0129,
         SMALL_SETS,
         "2026-11-18",
     )
     n_folds: int = chosen(
-        5, "Folds of the weights of the pool", 3, 0.9981, SMALL_SETS, "2026-11-18"
+        5, "Folds by which the weights of the pool are judged", 3, 0.9981, SMALL_SETS, "2026-11-18"
     )
     shares: tuple[float, ...] = chosen(
         (1.0, 0.5, 0.1),
-        "Shares of the pool to choose from, the rest is that of the shares of the classes; the "
+        "Parts of the score that the pool may have; the shares of the classes have the rest. The "
         "last is not zero, so that intervals still see how far members differ",
         (1.0,),
         0.9978,
         SMALL_SETS,
         "2026-11-18",
     )
-    weight_rows: int = chosen(300_000, "Rows that the weights of the pool are learnt from", 30_000)
+    weight_rows: int = chosen(
+        300_000, "Most rows that the weights of the pool are learnt from", 30_000
+    )
 
 
 NUMBERS = PoolNumbers()
@@ -312,7 +317,7 @@ def _plan_booster(n_rows: int, n_scores: int) -> BoostingClassifier:
 class PoolPlan:
     """What a pool learns from a table: made once, from the size of the table."""
 
-    members: Members
+    members: tuple[tuple[str, Any], ...]
     penalty: float
     intercept_penalty: float
     boosting: BoostingPlan | None = None
@@ -322,9 +327,10 @@ class PoolPlan:
 
     @classmethod
     def with_effort(cls, effort: str, members: Members) -> PoolPlan:
-        """Return the plan of the flagship with members, by default those of `plan_members`."""
+        """Return the plan of the flagship with these members."""
         boosting = replace(EFFORTS[effort].boosting, column_share=NUMBERS.column_share)
-        return cls(members, NUMBERS.penalty, NUMBERS.intercept_penalty, boosting, BOOSTER)
+        penalties = NUMBERS.penalty, NUMBERS.intercept_penalty
+        return cls(tuple(members), *penalties, boosting, BOOSTER)
 
     def plan_boosting(self, n_rows: int, n_classes: int) -> BoostingPlan | None:
         """Return the settings of boosting from a number of rows; None if it is not worth it."""
@@ -348,4 +354,5 @@ class PoolPlan:
         if not reduction.texts:
             return self
         warn_of_reductions(limit, reduction.before, reduction.texts)
-        return replace(self, members=[(name, reduction.members.get(name, m)) for name, m in left])
+        members = tuple((name, reduction.members.get(name, one)) for name, one in left)
+        return replace(self, members=members)
