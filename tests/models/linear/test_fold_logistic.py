@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from priorwise.counts.draws import deal_into_folds
-from priorwise.models.linear.fold_logistic import Descent, FoldLogistic, count_folds
+from priorwise.models.linear.fold_logistic import FoldLogistic, PrincipalAxes, count_folds
 from priorwise.steps.linear.design import Design
 
 
@@ -32,20 +32,24 @@ def test_labels_of_a_fold_have_no_part_in_its_weights(
         np.testing.assert_array_equal(fit(other)[held], weights[held])
 
 
-@pytest.mark.parametrize(
-    ("losses", "first", "tried"),
-    [
-        ([0.700, 0.701, 0.500, 0.400, 0.450, 0.440], 0, [0, 1, 2, 3, 4]),
-        ([0.700, 0.720, 0.500, 0.400, 0.450, 0.440], 0, [0, 1]),
-        ([0.600, 0.500, 0.400, 0.401, 0.500, 0.300], 2, [2, 3, 4, 1]),
-    ],
-    ids=["flat at first", "worse at once", "flat after a good one"],
-)
-def test_a_descent_goes_on_where_the_loss_is_flat(
-    losses: list[float], first: int, tried: list[int]
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_turn_to_principal_axes_does_not_change_the_minimum(
+    rng: np.random.Generator, weighted: bool
 ) -> None:
-    descent, places = Descent(len(losses), first, patience=1.005), []
-    for place in descent:
-        places.append(place)
-        descent.improves(losses[place])
-    assert places == tried
+    value = rng.normal(size=(200, 4)).astype(np.float32)
+    value[:, 3] = 3.0 + value[:, 0] + 0.1 * value[:, 3]  # much correlated, and not around zero
+    y = rng.integers(3, size=200).astype(np.int32)
+    weight = rng.integers(1, 4, size=200).astype(np.float64) if weighted else None
+    index = rng.integers(-1, 2, size=(200, 1)).astype(np.int32)
+    fold = (np.arange(200) % 5).astype(np.int32)
+    plain = Design(index, value)
+    axes = PrincipalAxes.find(value, weight)
+    np.testing.assert_allclose(axes.axes.T @ axes.axes, np.eye(4), atol=1e-12)
+
+    def fit(design: Design) -> np.ndarray:
+        regression = FoldLogistic(design, 2, 3, y, weight, fold, 1)
+        return regression.finish(regression.search((0.3,)), 5, 1e-9)
+
+    turned = axes.turn_back(fit(axes.turn(plain)), 2)
+    predict = FoldLogistic(plain, 2, 3, y, weight, fold, 1).predict
+    np.testing.assert_allclose(predict(turned, fold), predict(fit(plain), fold), atol=2e-3)

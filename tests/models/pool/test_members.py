@@ -195,7 +195,7 @@ def test_a_member_that_reads_tables_in_another_way_reads_its_own(rng: np.random.
     ]
     pool = LogLinearPool(members, random_state=0).fit(X, y)
     assert pool.estimators_["value"].score(X, y) == 1.0
-    assert pool.estimators_["impute"].score(X, y) < 0.95
+    assert pool.estimators_["impute"].score(X, y) < 0.97
     assert pool.predict_proba(X).shape == (200, 2)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils import gen_batches
 from priorwise import _core
 from priorwise.common.numeric import log_loss, softmax
 from priorwise.common.runtime import one_blas_thread
+from priorwise.models.choice import choose
 from priorwise.steps.linear.design import (
     BATCH_ROWS,
     Design,
@@ -31,8 +31,8 @@ SEARCH_TOLERANCE, TOLERANCE = 1e-3, 3e-4
 """What a step is expected to lower the loss by at the end, as a share of it: while a penalty is
 chosen, and once it is."""
 PATIENCE = 1.005
-"""As long as no penalty is better than the first, smaller ones are tried while the loss is at most
-so many times that of the first."""
+"""As long as no penalty is better than the first, others are tried while the loss is at most so
+many times that of the first."""
 MIN_ROWS_FOR_ONE = 2_000
 MIN_TERMS_FOR_ONE = 4_000_000
 """From this many rows, or rows times weights, the penalty is chosen by one fold instead of all."""
@@ -65,46 +65,6 @@ class PenaltyChoice:
     weights: NDArray[np.float64]
 
 
-class Descent:
-    """Places of a list to try: those after `first` while the loss falls, or else those before it.
-
-    With `patience`, losses up to so many times the first do not end the search either, as long as
-    none is below it: at the largest penalties nothing is learnt, and the loss hardly changes.
-
-    >>> descent = Descent(n_places=5, first=2)
-    >>> [place for place in descent if descent.improves([0.6, 0.3, 0.5, 0.7, 0.9][place])]
-    [2, 1]
-    """
-
-    def __init__(self, n_places: int, first: int, patience: float = 1.0) -> None:
-        self.n_places = n_places
-        self.first = first
-        self.patience = patience
-        self._least = self._last = np.nan
-
-    def __iter__(self) -> Iterator[int]:
-        """Yield places; `improves` is to be told the loss of each."""
-        yield self.first
-        at_first = self._least
-        for places in (range(self.first + 1, self.n_places), range(self.first - 1, -1, -1)):
-            for place in places:
-                before = self._least
-                yield place
-                is_flat = before == at_first and self._last < self.patience * at_first
-                if self._least == before and not is_flat:
-                    break
-            if self._least != at_first:
-                break
-
-    def improves(self, loss: float) -> bool:
-        """Return whether a loss is the least so far."""
-        self._last = loss
-        if self._least <= loss:
-            return False
-        self._least = loss
-        return True
-
-
 @dataclass(frozen=True, eq=False)
 class FoldLogistic:
     """Multinomial logistic regression with a ridge penalty, fitted once without each fold.
@@ -124,7 +84,7 @@ class FoldLogistic:
     def search(
         self, penalties: tuple[float, ...], first: int = 0, n_searched: int | None = None
     ) -> PenaltyChoice:
-        """Choose a penalty by the out-of-fold loss, as `Descent` does from the one at `first`.
+        """Choose a penalty, the largest first, by the out-of-fold loss, from the one at `first` on.
 
         The loss is that of the rows of the first `n_searched` folds: by default five, or one if
         there are many rows or weights. Each search for weights starts where the one before ended.
@@ -135,13 +95,13 @@ class FoldLogistic:
         weights = np.zeros((n_searched, self.n_classes, n_weights))
         fold = self.fold % N_FOLDS
 
-        descent = Descent(len(penalties), first, PATIENCE)
-        for place in descent:
-            self._fit(penalties[place], weights, fold, SEARCH_TOLERANCE)
+        def learn(penalty: float) -> tuple[float, NDArray[np.float64]]:
+            self._fit(penalty, weights, fold, SEARCH_TOLERANCE)
             loss = log_loss(self.predict(weights, fold), self.y, self.weight)
-            if descent.improves(loss):
-                best = PenaltyChoice(penalties[place], loss, weights.copy())
-        return best
+            return loss, weights.copy()
+
+        chosen = choose(penalties, learn, first=first, patience=PATIENCE)
+        return PenaltyChoice(chosen.setting, chosen.loss, chosen.model)
 
     def finish(
         self, chosen: PenaltyChoice, n_folds: int, tolerance: float = TOLERANCE
@@ -182,6 +142,50 @@ class FoldLogistic:
             self.design.index, self.design.value, self.n_indicators, self.y, self.weight, fold,
             penalty, tolerance, weights, self.n_threads,
         )  # fmt: skip
+
+
+MIN_EIGENVALUE = 1e-6
+"""Axes along which the squares of rows add up to less, as a share of the longest, are left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class PrincipalAxes:
+    """The axes along which the values of a design are uncorrelated.
+
+    A turn does not change the sum of squares of the weights, so a regression on the turned values
+    has the same minimum; with splines, which are much correlated, it is found in fewer steps.
+    """
+
+    mean: NDArray[np.float64]
+    axes: NDArray[np.float64]
+    """Of shape (n_values, n_axes), orthonormal."""
+
+    @classmethod
+    def find(cls, value: NDArray[np.float32], weight: NDArray[np.float64] | None) -> PrincipalAxes:
+        """Find the axes of rows of values."""
+        mean = np.average(value, axis=0, weights=weight).astype(np.float64)
+        squares = np.zeros((len(mean), len(mean)))
+        with one_blas_thread():
+            for batch in gen_batches(len(value), BATCH_ROWS):
+                x = value[batch] - mean
+                squares += x.T @ (x if weight is None else x * weight[batch, None])
+            length, axes = np.linalg.eigh(squares)
+        return cls(mean, axes[:, length > MIN_EIGENVALUE * length.max(initial=0.0)])
+
+    def turn(self, design: Design) -> Design:
+        """Return the design with the places of rows along the axes as values."""
+        value = np.empty((len(design.value), self.axes.shape[1]), dtype=np.float32)
+        with one_blas_thread():
+            for batch in gen_batches(len(value), BATCH_ROWS):
+                value[batch] = (design.value[batch] - self.mean) @ self.axes
+        return Design(design.index, value)
+
+    def turn_back(self, weights: NDArray[np.float64], n_indicators: int) -> NDArray[np.float64]:
+        """Return the weights of the values from those of the axes; other weights come first."""
+        others, along = np.split(weights, [1 + n_indicators], axis=-1)
+        own = along @ self.axes.T
+        intercept = others[..., :1] - own @ self.mean[:, None]
+        return np.concatenate([intercept, others[..., 1:], own], axis=-1)
 
 
 def split_weights(

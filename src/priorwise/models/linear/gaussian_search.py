@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import product
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.numeric import softmax
+from priorwise.common.numeric import log_loss, softmax
+from priorwise.models.choice import choose, pick
 from priorwise.models.linear.shrunken_gaussians import Moments, Shrinkage
 from priorwise.steps.linear.gaussians import look_up
 
 N_FOLDS = 5
-MIDDLE = Shrinkage(1.0, 0.15)
-STRENGTHS, DIAGONALS = (0.05, 0.3, 4.0, np.inf), (0.02, 0.5)
-"""What is tried beside the middle, one after the other."""
+STRENGTHS, DIAGONALS = (np.inf, 4.0, 1.0, 0.3, 0.05), (0.5, 0.15, 0.02)
+"""What is tried, from the simplest Gaussians on; the search begins in the middle."""
+MIDDLE = Shrinkage(STRENGTHS[2], DIAGONALS[1])
 TABLE_STRENGTHS = 2.0 ** np.arange(-3, 11)
 """Strengths of the shrinkage of tables of labels that are tried."""
 POWERS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2)
@@ -169,20 +169,23 @@ class GaussianRows:
             for grid, power in zip(grids, start, strict=True)
         ]
 
-        def judge(i: int, j: int) -> float:
-            return _log_loss(prior + grids[0][i] * score + grids[1][j] * labels, y, weight)
+        def judge(places: list[int]) -> float:
+            powers = [grid[at] for grid, at in zip(grids, places, strict=True)]
+            return log_loss(softmax(prior + powers[0] * score + powers[1] * labels), y, weight)
 
-        least, moved = judge(*place), True
-        while moved:
-            moved = False
-            for k, step in product((0, 1), (-1, 1)):
-                while 0 <= place[k] + step < len(grids[k]):
-                    place[k] += step
-                    if (loss := judge(*place)) >= least:
-                        place[k] -= step
-                        break
-                    least, moved = loss, True
-        return (grids[0][place[0]], grids[1][place[1]]), least
+        def move(part: int, at: int) -> tuple[float, None]:
+            return judge([*place[:part], at, *place[part + 1 :]]), None
+
+        loss, before = judge(place), np.inf
+        while loss < before:
+            before = loss
+            for part, grid in enumerate(grids):
+                known = loss, None
+                found = choose(
+                    range(len(grid)), partial(move, part), first=place[part], known=known
+                )
+                place[part], loss = found.place, found.loss
+        return (grids[0][place[0]], grids[1][place[1]]), loss
 
     def judge(
         self,
@@ -214,37 +217,27 @@ def search(rows: GaussianRows, max_parents: int) -> Choice:
         return rows.judge([], MIDDLE, rows.fit_without_folds([], N_FOLDS))
     best = some.judge([], MIDDLE, some.fit_without_folds([], n_folds))
     while len(best.parents) < min(max_parents, len(rows.codes)):
-        before = best
-        for i in [i for i in range(len(rows.codes)) if i not in before.parents][:MAX_CANDIDATES]:
-            parents = [*before.parents, i]
-            moments = some.fit_without_folds(parents, n_folds)
-            best = _better(best, some.judge(parents, MIDDLE, moments))
-        if best is before:
+        others = [i for i in range(len(rows.codes)) if i not in best.parents][:MAX_CANDIDATES]
+        trials = [best]
+        for parents in ([*best.parents, i] for i in others):
+            trials.append(some.judge(parents, MIDDLE, some.fit_without_folds(parents, n_folds)))
+        place = pick([one.loss for one in trials])
+        if place == 0:
             break
-    for strength in STRENGTHS:
-        shrinkage = replace(best.shrinkage, strength=strength)
-        best = _better(best, some.judge(best.parents, shrinkage, best.moments, best.powers))
-    for diagonal in DIAGONALS:
-        shrinkage = replace(best.shrinkage, diagonal=diagonal)
-        best = _better(best, some.judge(best.parents, shrinkage, best.moments, best.powers))
+        best = trials[place]
+
+    def learn(shrinkage: Shrinkage) -> tuple[float, Choice]:
+        choice = some.judge(best.parents, shrinkage, best.moments, best.powers)
+        return choice.loss, choice
+
+    for name, values in (("strength", STRENGTHS), ("diagonal", DIAGONALS)):
+        settings = [replace(best.shrinkage, **{name: value}) for value in values]
+        first = settings.index(best.shrinkage)
+        best = choose(settings, learn, first=first, known=(best.loss, best)).model
     if step == 1 and n_folds == N_FOLDS:
         return best
     moments = rows.fit_without_folds(best.parents, N_FOLDS)
     return rows.judge(best.parents, best.shrinkage, moments, best.powers)
-
-
-def _better(first: Choice, second: Choice) -> Choice:
-    return second if second.loss < first.loss else first
-
-
-def _log_loss(
-    score: NDArray[np.float64], y: NDArray[np.int32], weight: NDArray[np.float64] | None
-) -> float:
-    """Return the mean log-loss of scores."""
-    top = score.max(axis=1)
-    norm = np.log(np.exp(score - top[:, None]).sum(axis=1))
-    losses = norm + top - score[np.arange(len(y)), y]
-    return float(losses.mean() if weight is None else weight @ losses / weight.sum())
 
 
 def fit_table(

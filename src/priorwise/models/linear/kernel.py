@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -16,9 +17,9 @@ from priorwise.common.numeric import draw_seed
 from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_number
 from priorwise.counts.draws import deal_into_folds
+from priorwise.models.choice import choose
 from priorwise.models.linear.fold_logistic import (
     TOLERANCE,
-    Descent,
     FoldLogistic,
     PenaltyChoice,
     count_folds,
@@ -38,6 +39,8 @@ from priorwise.steps.linear.logistic import Kernel, square_distances
 from priorwise.steps.step import Calibration
 
 PENALTIES = tuple(10.0 ** (0.5 - 0.5 * i) for i in range(16))
+FIRST_PENALTY = 3
+"""Place of the penalty that is tried first, 0.1."""
 SMALL_PENALTY = 0.0032
 """A penalty this small is chosen where classes are nearly a function of the features: there more
 landmarks are tried."""
@@ -161,51 +164,17 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         max_landmarks = max(MIN_LANDMARKS, MAX_WEIGHTS // table.n_classes)
         chosen_rows = drawn.draw(min(int(self.n_landmarks), max_landmarks), generator).given
         rows = linear_design.apply(drawn.columns)
-        near = Neighbours.find(rows, rows.take(chosen_rows[: N_LANDMARKS[0]]))
-        median = near.median()
-        # All trials are judged by the same rows.
-        n_searched = count_searched_folds(len(drawn.y), len(near.among) * drawn.n_classes)
-        bandwidths = sorted(float(value) for value in self.bandwidths)
-
-        def try_bandwidth(near: Neighbours, place: int, first_penalty: int) -> Trial:
-            rate = 1.0 / (2.0 * bandwidths[place] ** 2 * median)
-            basis = NystromBasis.compute(near.among, rate)
-            regression = FoldLogistic(
-                basis.transform(near.distance), 0, drawn.n_classes, drawn.y, drawn.weight, fold,
-                self.n_threads,
-            )  # fmt: skip
-            choice = regression.search(PENALTIES, first_penalty, n_searched)
-            return Trial(near.landmarks, place, basis, regression, choice)
-
-        first_penalty = 0
-        descent = Descent(len(bandwidths), (len(bandwidths) - 1) // 2)
-        for place in descent:
-            trial = try_bandwidth(near, place, first_penalty)
-            first_penalty = trial.first_penalty_of_the_next()
-            if descent.improves(trial.choice.loss):
-                best = trial
-        for n_before, n_landmarks in pairwise(N_LANDMARKS):
-            is_large = n_landmarks == N_LANDMARKS[-1] and best.choice.penalty >= SMALL_PENALTY
-            if len(chosen_rows) <= n_before or is_large:
-                break
-            near = Neighbours.find(rows, rows.take(chosen_rows[:n_landmarks]))
-            before = best
-            # With more landmarks a smaller bandwidth may be better.
-            for place in range(before.place, -1, -1):
-                trial = try_bandwidth(near, place, best.first_penalty_of_the_next())
-                if trial.choice.loss < best.choice.loss:
-                    best = trial
-                elif place < before.place or trial.choice.penalty >= SMALL_PENALTY:
-                    break
-            if best is before:
-                break
+        search = KernelSearch(
+            rows, drawn, fold, sorted(map(float, self.bandwidths)), self.n_threads
+        )
+        best = search.run(chosen_rows)
         weights = best.regression.finish(best.choice, n_folds, self.tol)
-        mean = weights.mean(axis=0)
+        mean, landmarks = weights.mean(axis=0), rows.take(best.chosen)
         step = Kernel(
             Calibration.of({}, TAILS, table.class_count.sum()),
             linear_design,
-            np.ascontiguousarray(best.landmarks.index.T),
-            np.ascontiguousarray(best.landmarks.value.T),
+            np.ascontiguousarray(landmarks.index.T),
+            np.ascontiguousarray(landmarks.value.T),
             best.basis.rate,
             np.ascontiguousarray(mean[:, 0]),
             np.ascontiguousarray(mean[:, 1:] @ best.basis.vectors.T),
@@ -221,7 +190,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         return {
             "step_": step,
             "penalty_": best.choice.penalty,
-            "bandwidth_": bandwidths[best.place],
+            "bandwidth_": best.bandwidth,
             "oof_proba_": oof_proba,
         }
 
@@ -251,17 +220,33 @@ class NystromBasis:
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Landmarks, with the squared distances of rows from them and of one from another."""
+    """The squared distances of all rows from some of them, the landmarks.
 
-    landmarks: Design
+    `chosen` are the places of the landmarks among the rows.
+    """
+
+    rows: Design
+    chosen: NDArray[np.intp]
     distance: NDArray[np.float64]
-    among: NDArray[np.float64]
 
     @classmethod
-    def find(cls, rows: Design, landmarks: Design) -> Neighbours:
+    def find(cls, rows: Design, chosen: NDArray[np.intp]) -> Neighbours:
         """Compute the distances."""
-        among = square_distances(landmarks, landmarks)
-        return cls(landmarks, square_distances(rows, landmarks), among)
+        return cls(rows, chosen, square_distances(rows, rows.take(chosen)))
+
+    def extend(self, chosen: NDArray[np.intp]) -> Neighbours:
+        """Return the distances from further landmarks too."""
+        others = Neighbours.find(self.rows, chosen)
+        return Neighbours(
+            self.rows,
+            np.concatenate([self.chosen, chosen]),
+            np.concatenate([self.distance, others.distance], axis=1),
+        )
+
+    @property
+    def among(self) -> NDArray[np.float64]:
+        """The squared distances of one landmark from another."""
+        return self.distance[self.chosen]
 
     def median(self) -> float:
         """Return the median of the squared distances that are not zero."""
@@ -271,14 +256,59 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class Trial:
-    """Landmarks, the place of a bandwidth, the regression with them, and the best penalty."""
+    """Landmarks, a bandwidth, the regression with them, and the best penalty."""
 
-    landmarks: Design
-    place: int
+    chosen: NDArray[np.intp]
+    bandwidth: float
     basis: NystromBasis
     regression: FoldLogistic
     choice: PenaltyChoice
 
-    def first_penalty_of_the_next(self) -> int:
-        """Return the place of the penalty to try first in a trial like this one."""
-        return max(0, PENALTIES.index(self.choice.penalty) - 1)
+
+@dataclass(eq=False)
+class KernelSearch:
+    """The search for a bandwidth and a number of landmarks, all judged by the same rows."""
+
+    rows: Design
+    table: TrainingTable
+    """What the rows were read from."""
+    fold: NDArray[np.int32]
+    bandwidths: list[float]
+    """In ascending order."""
+    n_threads: int
+    first_penalty: int = FIRST_PENALTY
+    """Place of the penalty that the next trial begins with: next to that of the last."""
+
+    def run(self, chosen: NDArray[np.intp]) -> Trial:
+        """Choose the bandwidth with the first of the landmarks, then how many of them."""
+        near = Neighbours.find(self.rows, chosen[: N_LANDMARKS[0]])
+        unit, n_classes = near.median(), self.table.n_classes
+        n_searched = count_searched_folds(len(self.fold), len(near.chosen) * n_classes)
+        middle = (len(self.bandwidths) - 1) // 2
+        learn = partial(self._try, near, unit, n_searched)
+        best = choose(self.bandwidths, learn, first=middle)
+        for n_before, n_landmarks in pairwise(N_LANDMARKS):
+            is_noisy = best.model.choice.penalty >= SMALL_PENALTY
+            if len(chosen) <= n_before or (is_noisy and n_landmarks == N_LANDMARKS[-1]):
+                break
+            near = near.extend(chosen[n_before:n_landmarks])
+            # With more landmarks a smaller bandwidth may be better.
+            smaller = [one for one in reversed(self.bandwidths) if one <= best.setting]
+            learn = partial(self._try, near, unit, n_searched)
+            more = choose(smaller[:1] if is_noisy else smaller, learn)
+            if more.loss >= best.loss:
+                break
+            best = more
+        return best.model
+
+    def _try(
+        self, near: Neighbours, unit: float, n_searched: int, bandwidth: float
+    ) -> tuple[float, Trial]:
+        basis = NystromBasis.compute(near.among, 1.0 / (2.0 * bandwidth**2 * unit))
+        regression = FoldLogistic(
+            basis.transform(near.distance), 0, self.table.n_classes, self.table.y,
+            self.table.weight, self.fold, self.n_threads,
+        )  # fmt: skip
+        choice = regression.search(PENALTIES, self.first_penalty, n_searched)
+        self.first_penalty = max(0, PENALTIES.index(choice.penalty) - 1)
+        return choice.loss, Trial(near.chosen, bandwidth, basis, regression, choice)

@@ -19,6 +19,7 @@ from priorwise.models.fitted import from_step
 from priorwise.models.linear.fold_logistic import (
     TOLERANCE,
     FoldLogistic,
+    PrincipalAxes,
     count_folds,
     learn_leverage,
 )
@@ -244,6 +245,8 @@ def join_out_of_fold(
 
 
 PENALTIES = (100.0, 31.6, 10.0, 3.16, 1.0, 0.316, 0.1, 0.0316, 0.01, 0.00316, 0.001, 1e-4, 1e-5)
+FIRST_PENALTY = 2
+"""Place of the penalty that is tried first."""
 N_LARGE_PENALTIES, MIN_ROWS_FOR_ALL = 7, 200
 """Tables of fewer rows than 200 have penalties of .1 and more: with smaller ones they overfit."""
 MAX_ROWS, MIN_ROWS = 20_000, 2_000
@@ -328,27 +331,30 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         drawn = table.draw(min(MAX_ROWS, max(MIN_ROWS, MAX_TERMS // n_weights)), generator)
         n_folds = count_folds(self.n_folds, len(drawn.y), drawn.n_classes)
         fold = deal_into_folds(drawn.y, n_folds, generator, drawn.group).astype(np.int32)
-        rows = (
-            design.apply(drawn.columns), design.n_indicators, drawn.n_classes, drawn.y,
-            drawn.weight, fold, self.n_threads,
+        rows = design.apply(drawn.columns)
+        others = (
+            design.n_indicators, drawn.n_classes, drawn.y, drawn.weight, fold, self.n_threads,
         )  # fmt: skip
-        regression = FoldLogistic(*rows)
         monotone = read_directions(self.monotonic_cst, table.encoder, table.n_classes)
+        regression, axes = FoldLogistic(rows, *others), None
         if monotone:
             nominal_first = np.argsort(~table.encoder.is_nominal_, kind="stable")
             direction = np.array(monotone)[nominal_first[design.value_feature]]
-            regression = MonotoneFoldLogistic(*rows, direction, design.n_splines)
+            regression = MonotoneFoldLogistic(rows, *others, direction, design.n_splines)
+        elif design.n_splines:
+            axes = PrincipalAxes.find(rows.value, drawn.weight)
+            regression = FoldLogistic(axes.turn(rows), *others)
         n_penalties = len(PENALTIES) if len(drawn.y) >= MIN_ROWS_FOR_ALL else N_LARGE_PENALTIES
-        chosen = regression.search(PENALTIES[:n_penalties])
+        chosen = regression.search(PENALTIES[:n_penalties], FIRST_PENALTY)
         weights = regression.finish(chosen, n_folds, self.tol)
         coef = weights.mean(axis=0)
+        if axes is not None:
+            coef = axes.turn_back(coef, design.n_indicators)
         step = Pieces(
             Calibration.of({}, TAILS, table.class_count.sum()),
             PiecewiseScore.fold(design, coef),
             design,
-            learn_leverage(
-                regression.design, design.n_indicators, coef, chosen.penalty, drawn.weight
-            ),
+            learn_leverage(rows, design.n_indicators, coef, chosen.penalty, drawn.weight),
         )
         oof_proba = join_out_of_fold(
             drawn,

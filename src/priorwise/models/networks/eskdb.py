@@ -15,6 +15,7 @@ from priorwise.common.runtime import Deadline, Progress
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
+from priorwise.models.choice import choose
 from priorwise.models.memory import FEWER_THREADS, TableSize, take_one
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.eskdb_members import (
@@ -46,11 +47,12 @@ MIN_ROWS_PER_BIN, MIN_ROWS_PER_CELL = 40, 4
 """A number of bins is tried only with this many rows per bin, and per bin and class."""
 
 CLEARLY_WORSE = 1.1
-"""No more bins are tried after a log-loss so many times as large as another."""
+"""As long as no more bins are better than the fewest, still more are tried while the log-loss is at
+most so many times that of the fewest."""
 
 TRIAL_PLACES = 0, N_FOLDS
 """Places in the ensemble of the members that are learnt to try a number of bins. They have not seen
-the first fold, and those of the best number are kept."""
+the first fold, and those of the best number are kept. A smaller ensemble has the first alone."""
 
 FACTORS = {"constant": 1.33, "rows": -0.26, "classes": -0.64, "gini": 0.06, "between": 0.78}
 TAILS = (0.2, 0.46)
@@ -267,29 +269,33 @@ class ESKDBClassifier(StreamedClassifier):
         deadline: Deadline,
     ) -> tuple[int, list[NetworkMember]]:
         """Return the best number of bins, and the members that were learnt to try it."""
-        losses, best, tried = list[float](), 0, list[NetworkMember]()
-        n_together = len(TRIAL_PLACES)
-        n_trials = max(1, rows.max_together // n_together)
-        while len(losses) < len(bins) > 1 and _count_tried(losses) == len(losses):
-            if losses and deadline.half_over:
-                break
-            first = len(losses)
-            some = bins[first : first + n_trials]
-            begun = [begin(place, max_bins) for max_bins in some for place in TRIAL_PLACES]
-            members = rows.learn(begun, int(self.n_estimators))
-            trials = [members[i : i + n_together] for i in range(0, len(members), n_together)]
-            losses += rows.sum_losses(TrialLosses(trials, rows.encoder), fold=0).tolist()
-            best = int(np.argmin(losses[: _count_tried(losses)]))
-            if best >= first:
-                tried = trials[best - first]
+        if len(bins) == 1:
+            return bins[0], []
+        places = [place for place in TRIAL_PLACES if place < self.n_estimators]
+        n_together = max(1, rows.max_together // len(places))
+        learnt: dict[int, tuple[float, list[NetworkMember]]] = {}
+
+        def learn(max_bins: int) -> tuple[float, list[NetworkMember]]:
+            if max_bins not in learnt:
+                first = bins.index(max_bins)
+                some = bins[first : first + n_together]
+                begun = [begin(place, one) for one in some for place in places]
+                members = rows.learn(begun, int(self.n_estimators))
+                trials = [members[i : i + len(places)] for i in range(0, len(members), len(places))]
+                losses = rows.sum_losses(TrialLosses(trials, rows.encoder), fold=0)
+                learnt.update(zip(some, zip(losses.tolist(), trials, strict=True), strict=True))
             # Others are not to take memory while further members are learnt.
-            del members, trials
-        return bins[best], tried
+            return learnt.pop(max_bins)
+
+        chosen = choose(
+            bins, learn, patience=CLEARLY_WORSE, may_go_on=lambda: not deadline.half_over
+        )
+        return chosen.setting, chosen.model
 
     def _list_max_bins(self, rows: Rows, folds: NDArray[np.intp]) -> list[int]:
         """Return the numbers of bins to choose from, in ascending order.
 
-        They are tried on the rows of the first fold, until one is clearly worse than another.
+        They are tried on the rows of the first fold.
         """
         if not isinstance(self.max_bins, str):
             return [int(self.max_bins)]
@@ -312,18 +318,6 @@ def _learn_in_time(
     learnt = yield from member
     progress.step()
     return learnt
-
-
-def _count_tried(losses: list[float]) -> int:
-    """Return how many trials count: up to the first that is clearly worse than one before it.
-
-    >>> _count_tried([1.0, 0.9, 1.2, 0.8])
-    3
-    """
-    for i in range(1, len(losses)):
-        if losses[i] > CLEARLY_WORSE * min(losses[:i]):
-            return i + 1
-    return len(losses)
 
 
 def _predict_out_of_fold(

@@ -20,7 +20,7 @@ from scipy.special import polygamma
 
 from priorwise import _core
 from priorwise.counts import CodedRows, CountTree, Factor
-from priorwise.models.candidates import squared_error
+from priorwise.models.choice import pick, squared_error
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
 from priorwise.steps.networks.contributions import class_proba
@@ -118,13 +118,13 @@ def choose_candidate(
         product = smooth_network(counted.training, candidate, n_jobs=n_jobs)
         proba = class_proba(product, held.columns, n_jobs)
         losses.append(float(held.weights @ squared_error(proba, held.y)))
-    return candidates[int(np.argmin(losses))]
+    return candidates[pick(losses)]
 
 
 N_BLOCKS = 5
 """Blocks of scored rows that are left out of the counts in turn."""
 
-MIN_ROWS = (1, 2, 5, 10, 20, 40, 80, 160)
+MIN_ROWS = (160, 80, 40, 20, 10, 5, 2, 1)
 """Numbers of rows to choose from, of which a context has at least one to be kept."""
 
 MIN_SCORED_ROWS, MAX_SCORED_ROWS = 150, 2_500
@@ -288,7 +288,7 @@ def choose_min_rows(
     """Return how many rows a context must have to be worth its memory.
 
     The largest of `MIN_ROWS` with which the log-loss of scored rows is at most `TOLERANCE`
-    above that with all contexts, as a share of it.
+    above the least, as a share of it.
     """
     joint = _core.score_kept_contexts(
         estimates.scores, weights.of_levels, estimates.context_rows, np.array(MIN_ROWS, float),
@@ -296,8 +296,7 @@ def choose_min_rows(
     )  # fmt: skip
     judged = np.arange(joint.shape[1])
     losses = _sum_losses(joint, scored.y[judged], scored.weights[judged])
-    good = np.flatnonzero(losses <= losses[0] * (1.0 + TOLERANCE))
-    return float(MIN_ROWS[good[-1]])
+    return float(MIN_ROWS[pick(losses, TOLERANCE)])
 
 
 def pack_network(
@@ -346,8 +345,7 @@ def _choose_level(joint: NDArray[np.float64], scored: CodedRows, unseen: NDArray
     `joint` has the shape (n_levels, n_rows, n_classes).
     """
     chosen = np.flatnonzero(unseen) if unseen.any() else np.arange(scored.n_rows)
-    losses = _sum_losses(joint[:, chosen], scored.y[chosen], scored.weights[chosen])
-    return int(np.argmin(losses))
+    return pick(_sum_losses(joint[:, chosen], scored.y[chosen], scored.weights[chosen]))
 
 
 def _sum_losses(

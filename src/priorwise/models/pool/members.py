@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from inspect import Parameter, signature
 from typing import Any
 
@@ -21,6 +22,7 @@ from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import READING_PARAMETERS
 from priorwise.models.base import TableClassifier
+from priorwise.models.choice import pick
 from priorwise.models.pool.plan import NUMBERS, PoolPlan
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.training_table import TrainingTable
@@ -76,13 +78,20 @@ def read_alike(estimator: Any, pool: Any) -> Any:
     if not has_own(estimator, "fit_table"):
         return estimator
     own, others = estimator.get_params(deep=False), pool.get_params(deep=False)
-    defaults = signature(type(estimator)).parameters
+    defaults = _find_defaults(type(estimator))
     handed_on = {
         name: others[name]
         for name in READING_PARAMETERS
-        if name in own and name in others and repr(own[name]) == repr(defaults[name].default)
+        if name in own and name in others and repr(own[name]) == repr(defaults[name])
     }
     return clone(estimator).set_params(**handed_on)
+
+
+@cache
+def _find_defaults(kind: Hashable) -> dict[str, Any]:
+    """Return the defaults of the parameters of a class of classifiers."""
+    assert isinstance(kind, type)
+    return {name: one.default for name, one in signature(kind).parameters.items()}
 
 
 def constrain(name: str, estimator: Any, monotonic_cst: Any) -> Any:
@@ -269,8 +278,8 @@ class JoinedMembers:
         pooled_loss = replace(joined, boosting=None).loss(table)
         if alone.loss(table) - pooled_loss > pooled_loss - joined.loss(table):
             return joined
-        without = cls.fit(others, table, plan, **options)
-        return without if without.loss(table) < joined.loss(table) else joined
+        trials = [joined, cls.fit(others, table, plan, **options)]
+        return trials[pick([one.loss(table) for one in trials])]
 
     @classmethod
     def fit(

@@ -128,6 +128,12 @@ class PoolNumbers:
     booster_scores: int = chosen(
         500_000, "Most rows times classes of a table with a booster as a member", 250_000
     )
+    booster_rows_per_feature: int = chosen(
+        2,
+        "Fewest rows for each feature of a table with a booster as a member: with many features it "
+        "takes most of the time, and other members know more",
+        0,
+    )
     symmetric_scores: int = chosen(
         100_000,
         "Most rows times classes of a table where the booster tries symmetric trees, of which it "
@@ -239,7 +245,7 @@ EFFORTS = {
         boosting=BoostingPlan((6,), 0.3, 100, n_boosters=2),
     ),
     "balanced": Effort(
-        n_networks=20, max_parents=4, n_trees=300, min_trees=40, n_landmarks=1_000,
+        n_networks=10, max_parents=2, n_trees=100, min_trees=40, n_landmarks=1_000,
         bandwidths=(0.5, 1.0, 2.0, 4.0), n_folds="auto", tol=3e-4, has_booster=True,
         boosting=BoostingPlan((12,), 0.2, 150, n_boosters=5, max_leaves=63),
     ),
@@ -272,7 +278,8 @@ def plan_members(effort: str, size: TableSize, *, is_monotone: bool = False) -> 
         kernel = KernelLogisticClassifier(sizes.n_landmarks, bandwidths=sizes.bandwidths, **folds)
         members.append(("kernel", kernel))
     is_large = size.n_classes > NUMBERS.booster_classes or n_scores > NUMBERS.booster_scores
-    if sizes.has_booster and n_rows >= NUMBERS.booster_rows and not is_large:
+    fewest = max(NUMBERS.booster_rows, NUMBERS.booster_rows_per_feature * size.n_features)
+    if sizes.has_booster and n_rows >= fewest and not is_large:
         members.append((BOOSTER, _plan_booster(n_rows, n_scores)))
     if not is_monotone:
         members.append(("networks", _plan_networks(sizes, size)))

@@ -35,7 +35,7 @@ class PriorwiseClassifier(BasePool):
     ----------
     effort : {"fast", "balanced", "best"}
         "fast" is 5 networks of at most 2 parents, 40 trees and 64 landmarks of the kernel;
-        "balanced" (default) 20 networks of at most 4 parents, 300 trees and up to 1,000 landmarks;
+        "balanced" (default) 10 networks of at most 2 parents, 100 trees and up to 1,000 landmarks;
         "best" 30 networks of at most 5 parents, 500 trees, and boosters of three depths to
         choose from. Beyond about 5,000 rows or 30 classes there are fewer trees and networks, and
         beyond 600 features, if they are more than the rows, fewer networks. With `estimators`

@@ -14,6 +14,7 @@ from priorwise.common.numeric import LEAST_PROBABILITY, count_shares, draw_seed,
 from priorwise.common.runtime import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
+from priorwise.models.choice import pick
 from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable, read_directions
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
@@ -32,9 +33,9 @@ SYMMETRIC_STEP = 1.5
 TRIAL_ROWS, TRIAL_FOLDS = 4_000, 4
 """Rows with which both kinds of trees are tried, and folds of which one is held out."""
 
-CLEARLY_WORSE = 1.01
-"""Symmetric trees, mostly the better ones, are grown unless their log-loss is so many times as
-large: a trial cannot tell less."""
+CLEARLY_WORSE = 0.01
+"""Symmetric trees, mostly the better ones, are grown unless their log-loss is larger by more than
+this share: a trial cannot tell less."""
 
 RATE, SLOWER, MIN_SLOW_ROWS = 0.2, 4, 40_000
 """Steps divided by `SLOWER` lower the log-loss a little, and take about `SLOWER` times as many
@@ -268,12 +269,12 @@ class BoostingClassifier(TableClassifier):
         if not may_be or self.symmetric != "auto":
             return may_be
         tried, losses = table.draw(TRIAL_ROWS, np.random.default_rng(seed)), []
-        for symmetric in (False, True):
+        for symmetric in (True, False):
             plan = self._plan(tried.n_rows, symmetric=symmetric)
             plan = replace(plan, n_boosters=1, n_folds=TRIAL_FOLDS, whole_share=0.0)
             _, proba = self._boost(tried, plan, seed)
             losses.append(log_loss(proba, tried.y, tried.weight))
-        return losses[1] < CLEARLY_WORSE * losses[0]
+        return pick(losses, CLEARLY_WORSE) == 0
 
     def _choose_rate(self, table: TrainingTable, plan: BoostingPlan, seed: int) -> BoostingPlan:
         """Return the plan; with smaller steps if the rate is "auto" and few trees are needed.

@@ -14,7 +14,7 @@ from priorwise.common.runtime import map_in_threads
 from priorwise.counts import mean_row_weights
 from priorwise.counts.draws import draw_by_group
 from priorwise.counts.packed_trees import SingleRows
-from priorwise.models.candidates import squared_error
+from priorwise.models.choice import pick, squared_error
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.structure.trees import (
@@ -139,14 +139,14 @@ class GrownForest:
         strengths = [one.m for one in smoothers if isinstance(one, ParentEstimate)]
         if self.counted is None and len(strengths) == len(smoothers):
             losses = self._log_losses([float(m) for m in strengths], seed)
-            good = losses.min(axis=1) <= (1.0 + TOLERANCE) * losses.min()
-            least = int(np.flatnonzero(good)[-1])
-            return ForestChoice(smoothers[int(np.argmin(losses[least]))], MIN_WEIGHTS[least])
+            # The largest weight has the smallest trees.
+            least = len(losses) - 1 - pick(losses.min(axis=1)[::-1], TOLERANCE)
+            return ForestChoice(smoothers[pick(losses[least])], MIN_WEIGHTS[least])
         errors = [
             self._squared_error(self.out_of_bag(smoother, self.smooth(smoother)))
             for smoother in smoothers
         ]
-        return ForestChoice(smoothers[int(np.argmin(errors))])
+        return ForestChoice(smoothers[pick(errors)])
 
     def _own_weight(self) -> NDArray[np.float64]:
         """Return what each row has added to the counts of trees that it did not grow."""

@@ -13,6 +13,7 @@ from priorwise import _core
 from priorwise.common.numeric import safe_log, softmax
 from priorwise.common.runtime import Deadline
 from priorwise.counts.draws import deal_into_folds
+from priorwise.models.choice import choose, pick
 from priorwise.steps.pool import Boosted, Pool
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees import PackedTrees
@@ -165,7 +166,7 @@ class JudgedRounds:
         if self.loss.shape[2] > 1:
             others = np.delete(self.loss, booster, axis=2)
         total = others.sum(axis=2)
-        n_rounds, scale = np.unravel_index(int(np.argmin(total)), total.shape)
+        n_rounds, scale = np.unravel_index(pick(total.ravel()), total.shape)
         return int(n_rounds), self.scales[scale] / self.chosen
 
 
@@ -277,20 +278,22 @@ class OffsetBoosting:
         cls, plan: BoostingPlan, deadline: Deadline, boost: Callable[[int], tuple[Any, ...]]
     ) -> tuple[OffsetBoosting, JudgedRounds] | None:
         """Return the boosting of the depth, rounds and scale of the least held-out loss."""
-        best, least_loss = None, np.inf
-        for depth in plan.depths:
-            if deadline.over:
-                break
+        if deadline.over:
+            return None
+
+        def learn(depth: int) -> tuple[float, tuple[OffsetBoosting, JudgedRounds] | None]:
             start, nodes, values, loss, booster_loss = boost(depth)
-            n_rounds, scale = np.unravel_index(np.argmin(loss), loss.shape)
-            if n_rounds > 0 and loss.min() < least_loss:
-                trees = PackedTrees.from_nodes(start, nodes)
-                scaled = (plan.scales[scale] * values).astype(np.float32)
-                own_loss = booster_loss[: n_rounds + 1, :, : plan.n_boosters]
-                judged = JudgedRounds(own_loss, plan.scales, plan.scales[scale])
-                best = cls(trees, scaled, int(n_rounds), depth), judged
-                least_loss = loss.min()
-        return best
+            n_rounds, scale = np.unravel_index(pick(loss.ravel()), loss.shape)
+            if n_rounds == 0:
+                return np.inf, None
+            trees = PackedTrees.from_nodes(start, nodes)
+            scaled = (plan.scales[scale] * values).astype(np.float32)
+            own_loss = booster_loss[: n_rounds + 1, :, : plan.n_boosters]
+            judged = JudgedRounds(own_loss, plan.scales, plan.scales[scale])
+            return loss.min(), (cls(trees, scaled, int(n_rounds), depth), judged)
+
+        chosen = choose(plan.depths, learn, patience=np.inf, may_go_on=lambda: not deadline.over)
+        return chosen.model
 
     def predict_proba(
         self,

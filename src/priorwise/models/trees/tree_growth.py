@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.counts.draws import deal_into_folds, draw_by_group
-from priorwise.models.candidates import squared_error
+from priorwise.models.choice import pick, squared_error
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.structure.trees import C45, DecisionTree
@@ -113,7 +113,7 @@ class TreeGrowth:
                 error = squared_error(frequencies[kept[node]], table.y[held])
                 losses[i] += float(weight[held] @ error)
         # The smallest tree of those with the least error.
-        return float(prices[::-1][int(np.argmin(losses[::-1]))])
+        return float(prices[::-1][pick(losses[::-1])])
 
 
 def fold_weights(
@@ -180,7 +180,7 @@ def choose_setting(
                 proba = smooth_nodes(tree, smoother, curtailment, monotone=monotone)[1]
                 node_proba.append(proba)
             losses[g] += _losses(tree, softness, node_proba, rows, scale)
-    best = [int(i) for i in np.unravel_index(int(np.argmin(losses)), losses.shape)]
+    best = [int(i) for i in np.unravel_index(pick(losses.ravel()), losses.shape)]
     error = float(losses.min()) / judged_weight
     return TreeSetting(growths[best[0]], softness[best[1]], smoothers[best[2]], error)
 

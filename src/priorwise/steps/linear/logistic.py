@@ -310,8 +310,10 @@ def square_distances(rows: Design, landmarks: Design) -> NDArray[np.float64]:
     distance = -2.0 * (one @ other.T)
     distance += np.einsum("ij,ij->i", one, one)[:, None]
     distance += np.einsum("ij,ij->i", other, other)
-    for row, landmark in zip(rows.index.T, landmarks.index.T, strict=True):
-        known = (row >= 0)[:, None]
-        distance += 1.0 * known + (landmark >= 0)[None, :]
-        distance -= 2.0 * ((row[:, None] == landmark[None, :]) & known)
+    if rows.index.shape[1] > 0:
+        n_same = np.zeros(distance.shape, dtype=np.int32)
+        for row, landmark in zip(rows.index.T, landmarks.index.T, strict=True):
+            n_same += np.where(row < 0, -2, row)[:, None] == landmark
+        n_known = (rows.index >= 0).sum(axis=1)[:, None] + (landmarks.index >= 0).sum(axis=1)
+        distance += n_known - 2 * n_same
     return np.maximum(distance, 0.0)

@@ -1,0 +1,215 @@
+"""Log-loss and time to fit, of the flagship and of other libraries, on the same data sets.
+
+    python benchmarks/log_loss_for_time.py DATA --out RUNS.csv [--models fast,xgboost,...]
+                                           [--sets 20] [--least 100] [--most 2000] [--seconds 30]
+    python benchmarks/log_loss_for_time.py --draw RUNS.csv --figure FIGURE.svg
+
+DATA is a folder of ARFF files (by default that in the environment variable PRIORWISE_DATA). Of its
+files with --least to --most rows, sorted by name, --sets are taken at even distances. Half of the
+rows of each are learnt, the others predicted, and the other way round; all models have the same
+halves and one thread. Runs are added to RUNS.csv, so that libraries that cannot be installed
+together can run one after the other; runs that it holds are not repeated. The table and the figure
+show geometric means over the sets that all models have.
+
+"tuned" boosting draws settings at random for --seconds and is fitted with the best of them, as in
+`equal_time.py`. AutoGluon has the preset "best_quality" and the time in its name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from equal_time import (
+    Fitted,
+    boost_by_catboost,
+    boost_by_lightgbm,
+    boost_by_xgboost,
+    draw_for_lightgbm,
+    draw_for_xgboost,
+    search,
+)
+from pool_numbers import Halves, read_sets
+
+from priorwise.evaluation import cross_entropy
+
+LEAST_LOSS = 1e-3
+"""Added to log-losses before their logarithms are averaged: some sets are predicted exactly."""
+
+
+def fit_flagship(effort: str) -> Callable[..., Fitted]:
+    def fit(X: pd.DataFrame, y: np.ndarray, n_classes: int, seconds: float) -> Fitted:
+        from priorwise import PriorwiseClassifier
+
+        return PriorwiseClassifier(effort, random_state=0).fit(X, y).predict_proba
+
+    return fit
+
+
+def fit_boosting(boost: Any, draw: Any, *, tuned: bool) -> Callable[..., Fitted]:
+    def fit(X: pd.DataFrame, y: np.ndarray, n_classes: int, seconds: float) -> Fitted:
+        if tuned:
+            return search(boost, draw, X, y, n_classes, seconds, 1)[0]
+        return boost({}, n_classes, 1, X, y, n_rounds=100)[0]
+
+    return fit
+
+
+def fit_catboost(X: pd.DataFrame, y: np.ndarray, n_classes: int, seconds: float) -> Fitted:
+    return boost_by_catboost(X, y, 1)[0]
+
+
+def fit_forest(X: pd.DataFrame, y: np.ndarray, n_classes: int, seconds: float) -> Fitted:
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    labels = make_column_selector(dtype_exclude="number")
+    columns = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), labels), remainder=SimpleImputer()
+    )
+    return make_pipeline(columns, RandomForestClassifier(random_state=0)).fit(X, y).predict_proba
+
+
+def fit_ebm(X: pd.DataFrame, y: np.ndarray, n_classes: int, seconds: float) -> Fitted:
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    return ExplainableBoostingClassifier(n_jobs=1, random_state=0).fit(X, y).predict_proba
+
+
+def fit_autogluon(limit: float) -> Callable[..., Fitted]:
+    def fit(X: pd.DataFrame, y: np.ndarray, n_classes: int, seconds: float) -> Fitted:
+        import tempfile
+
+        from autogluon.tabular import TabularPredictor
+
+        predictor = TabularPredictor(
+            "target", eval_metric="log_loss", path=tempfile.mkdtemp(), verbosity=0
+        ).fit(X.assign(target=y), time_limit=limit, presets="best_quality", num_cpus=1)
+        return lambda rows: predictor.predict_proba(rows).to_numpy()
+
+    return fit
+
+
+MODELS: dict[str, tuple[str, Callable[..., Fitted]]] = {
+    **{effort: (f"priorwise, {effort}", fit_flagship(effort)) for effort in
+       ("fast", "balanced", "best")},
+    "xgboost": ("XGBoost", fit_boosting(boost_by_xgboost, draw_for_xgboost, tuned=False)),
+    "xgboost-tuned": (
+        "XGBoost, tuned", fit_boosting(boost_by_xgboost, draw_for_xgboost, tuned=True)),
+    "lightgbm": ("LightGBM", fit_boosting(boost_by_lightgbm, draw_for_lightgbm, tuned=False)),
+    "lightgbm-tuned": (
+        "LightGBM, tuned", fit_boosting(boost_by_lightgbm, draw_for_lightgbm, tuned=True)),
+    "catboost": ("CatBoost", fit_catboost),
+    "forest": ("random forest", fit_forest),
+    "ebm": ("EBM", fit_ebm),
+    **{f"autogluon-{limit}": (f"AutoGluon, {limit} s", fit_autogluon(limit))
+       for limit in (30, 100, 300)},
+}  # fmt: skip
+
+
+def run(data: Halves, name: str, seconds: float) -> dict[str, Any]:
+    """Return the mean log-loss of both halves and the mean seconds of their fits."""
+    losses, took, n_classes = [], 0.0, int(data.y.max()) + 1
+    for train, test in data.parts:
+        start = time.perf_counter()
+        predict = MODELS[name][1](data.X.iloc[train], data.y[train], n_classes, seconds)
+        took += (time.perf_counter() - start) / len(data.parts)
+        proba = np.asarray(predict(data.X.iloc[test]), dtype=np.float64)
+        proba = np.maximum(proba, 1e-15)
+        proba /= proba.sum(axis=1, keepdims=True)
+        losses.append(cross_entropy(data.y[test], proba, labels=np.arange(n_classes)))
+    return {"set": data.name, "model": name, "log_loss": float(np.mean(losses)), "seconds": took}
+
+
+def read_runs(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def summarise(path: Path) -> dict[str, tuple[float, float]]:
+    """Return seconds and log-loss of each model, geometric means over the sets that all have."""
+    runs = {(one["model"], one["set"]): one for one in read_runs(path)}
+    models = [name for name in MODELS if any(model == name for model, _ in runs)]
+    names = sorted({name for _, name in runs})
+    common = [name for name in names if all((model, name) in runs for model in models)]
+    result = {}
+    print(f"{'model':20}{'seconds':>10}{'log-loss':>10}   ({len(common)} sets)")
+    for model in models:
+        own = [runs[model, name] for name in common]
+        seconds = np.exp(np.mean([np.log(float(one["seconds"])) for one in own]))
+        loss = np.exp(np.mean([np.log(float(one["log_loss"]) + LEAST_LOSS) for one in own]))
+        result[model] = float(seconds), float(loss)
+        print(f"{MODELS[model][0]:20}{seconds:10.2f}{loss:10.4f}")
+    return result
+
+
+def draw(summary: dict[str, tuple[float, float]], path: Path) -> None:
+    """Draw log-loss over seconds."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    for name, (seconds, loss) in summary.items():
+        own = name in ("fast", "balanced", "best")
+        axes.scatter(seconds, loss, color="#0b6e4f" if own else "#888888", s=40, zorder=3)
+        axes.annotate(
+            MODELS[name][0], (seconds, loss), xytext=(6, 3), textcoords="offset points", fontsize=9
+        )
+    own = sorted(summary[name] for name in ("fast", "balanced", "best") if name in summary)
+    axes.plot(*zip(*own, strict=True), color="#0b6e4f", linewidth=1.0)
+    axes.set_xscale("log")
+    axes.set_xlabel("seconds to fit, geometric mean")
+    axes.set_ylabel("log-loss, geometric mean")
+    axes.margins(x=0.2)
+    figure.savefig(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("data", type=Path, nargs="?", default=os.environ.get("PRIORWISE_DATA"))
+    parser.add_argument("--out", type=Path, help="CSV of the runs")
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--sets", type=int, default=20)
+    parser.add_argument("--least", type=int, default=100)
+    parser.add_argument("--most", type=int, default=2_000)
+    parser.add_argument("--seconds", type=float, default=30.0, help="to tune a booster")
+    parser.add_argument("--draw", type=Path, help="CSV of runs to draw")
+    parser.add_argument("--figure", type=Path)
+    given = parser.parse_args()
+    if given.draw is not None:
+        summary = summarise(given.draw)
+        if given.figure is not None:
+            draw(summary, given.figure)
+        return
+    known = {(one["model"], one["set"]) for one in read_runs(given.out)}
+    every = list(read_sets(Path(given.data), 10**6, given.least, given.most))
+    places = np.linspace(0, len(every) - 1, min(given.sets, len(every))).round().astype(int)
+    for data in (every[place] for place in places):
+        for name in given.models.split(","):
+            if (name, data.name) in known:
+                continue
+            line = run(data, name, given.seconds)
+            print(f"{line['set']:30}{name:16}{line['log_loss']:9.4f}{line['seconds']:9.2f}")
+            is_new = not given.out.exists()
+            with given.out.open("a", newline="") as out:
+                writer = csv.DictWriter(out, list(line), lineterminator="\n")
+                if is_new:
+                    writer.writeheader()
+                writer.writerow(line)
+    summarise(given.out)
+
+
+if __name__ == "__main__":
+    main()
