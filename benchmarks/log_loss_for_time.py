@@ -6,10 +6,10 @@
 
 DATA is a folder of ARFF files (by default that in the environment variable PRIORWISE_DATA). Of its
 files with --least to --most rows, sorted by name, --sets are taken at even distances. Half of the
-rows of each are learnt, the others predicted, and the other way round; all models have the same
-halves and one thread. Runs are added to RUNS.csv, so that libraries that cannot be installed
-together can run one after the other; runs that it holds are not repeated. The table and the figure
-show geometric means over the sets that all models have.
+rows of each are learnt, the others predicted; all models have the same halves and one thread. Runs
+are added to RUNS.csv, so that libraries that cannot be installed together can run one after the
+other; runs that it holds are not repeated. The table and the figure show geometric means over the
+sets that all models have.
 
 "tuned" boosting draws settings at random for --seconds and is fitted with the best of them, as in
 `equal_time.py`. AutoGluon has the preset "best_quality" and the time in its name.
@@ -39,6 +39,7 @@ from equal_time import (
 from pool_numbers import Halves, read_sets
 
 from priorwise.evaluation import cross_entropy
+from priorwise.models.pool.plan import EFFORTS
 
 LEAST_LOSS = 1e-3
 """Added to log-losses before their logarithms are averaged: some sets are predicted exactly."""
@@ -101,8 +102,7 @@ def fit_autogluon(limit: float) -> Callable[..., Fitted]:
 
 
 MODELS: dict[str, tuple[str, Callable[..., Fitted]]] = {
-    **{effort: (f"priorwise, {effort}", fit_flagship(effort)) for effort in
-       ("fast", "balanced", "best")},
+    **{effort: (f"priorwise, {effort}", fit_flagship(effort)) for effort in EFFORTS},
     "xgboost": ("XGBoost", fit_boosting(boost_by_xgboost, draw_for_xgboost, tuned=False)),
     "xgboost-tuned": (
         "XGBoost, tuned", fit_boosting(boost_by_xgboost, draw_for_xgboost, tuned=True)),
@@ -118,17 +118,15 @@ MODELS: dict[str, tuple[str, Callable[..., Fitted]]] = {
 
 
 def run(data: Halves, name: str, seconds: float) -> dict[str, Any]:
-    """Return the mean log-loss of both halves and the mean seconds of their fits."""
-    losses, took, n_classes = [], 0.0, int(data.y.max()) + 1
-    for train, test in data.parts:
-        start = time.perf_counter()
-        predict = MODELS[name][1](data.X.iloc[train], data.y[train], n_classes, seconds)
-        took += (time.perf_counter() - start) / len(data.parts)
-        proba = np.asarray(predict(data.X.iloc[test]), dtype=np.float64)
-        proba = np.maximum(proba, 1e-15)
-        proba /= proba.sum(axis=1, keepdims=True)
-        losses.append(cross_entropy(data.y[test], proba, labels=np.arange(n_classes)))
-    return {"set": data.name, "model": name, "log_loss": float(np.mean(losses)), "seconds": took}
+    """Return the log-loss of one half of the rows, and the seconds to learn from the other."""
+    (train, test), n_classes = data.parts[0], int(data.y.max()) + 1
+    start = time.perf_counter()
+    predict = MODELS[name][1](data.X.iloc[train], data.y[train], n_classes, seconds)
+    took = time.perf_counter() - start
+    proba = np.maximum(np.asarray(predict(data.X.iloc[test]), dtype=np.float64), 1e-15)
+    proba /= proba.sum(axis=1, keepdims=True)
+    loss = cross_entropy(data.y[test], proba, labels=np.arange(n_classes))
+    return {"set": data.name, "model": name, "log_loss": float(loss), "seconds": took}
 
 
 def read_runs(path: Path) -> list[dict[str, Any]]:
@@ -162,12 +160,12 @@ def draw(summary: dict[str, tuple[float, float]], path: Path) -> None:
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.add_subplot()
     for name, (seconds, loss) in summary.items():
-        own = name in ("fast", "balanced", "best")
+        own = name in EFFORTS
         axes.scatter(seconds, loss, color="#0b6e4f" if own else "#888888", s=40, zorder=3)
         axes.annotate(
             MODELS[name][0], (seconds, loss), xytext=(6, 3), textcoords="offset points", fontsize=9
         )
-    own = sorted(summary[name] for name in ("fast", "balanced", "best") if name in summary)
+    own = sorted(summary[name] for name in EFFORTS if name in summary)
     axes.plot(*zip(*own, strict=True), color="#0b6e4f", linewidth=1.0)
     axes.set_xscale("log")
     axes.set_xlabel("seconds to fit, geometric mean")

@@ -52,7 +52,6 @@ MODELS = {
     "eskdb": pw.ESKDBClassifier(),
     "priorwise-fast": pw.PriorwiseClassifier("fast"),
     "priorwise": pw.PriorwiseClassifier(),
-    "priorwise-best": pw.PriorwiseClassifier("best"),
 }
 
 

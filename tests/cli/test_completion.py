@@ -24,7 +24,7 @@ def script(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -
     [
         (["pre"], ["predict"]),
         (["fit", "--te"], ["--test-size"]),
-        (["fit", "--effort", ""], ["fast", "balanced", "best"]),
+        (["fit", "--effort", ""], ["fast", "balanced"]),
         (["export", "m", "--to", "j"], ["json"]),
         (["completion", ""], ["bash", "zsh"]),
         (["fit", "data"], []),

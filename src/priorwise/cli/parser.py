@@ -75,7 +75,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         _target("", required=True),
         *_output("file of the model, such as model.priorwise; may be left out with --cv"),
         _argument("--model", default="PriorwiseClassifier", metavar="MODEL", help=_MODEL_HELP),
-        _argument("--effort", choices=["fast", "balanced", "best"], help="of the default model"),
+        _argument("--effort", choices=["fast", "balanced"], help="of the default model"),
         _argument("--max-seconds", type=float, metavar="S", help="of the default model and pools"),
         _argument("--features", nargs="+", metavar="COLUMN", help="learn from these columns only"),
         _argument("--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"),

@@ -12,7 +12,7 @@ from priorwise.models.pool.plan import PoolPlan
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.offset_boosting import BoostingPlan
 
-PLAN = PoolPlan((), 5.0, 5.0, BoostingPlan((3,), 0.3, 20, 2), optional="optional")
+PLAN = PoolPlan((), 5.0, 5.0, BoostingPlan(3, 0.3, 20, 2), optional="optional")
 N_ROWS = 600
 
 

@@ -24,7 +24,7 @@ from priorwise.structure.trees import PackedTrees
 from reference import boosting as twin
 from reference.boosting_cases import SCALES, as_columns, make_rows, make_rules, run
 
-PLAN = BoostingPlan((3,), rate=0.3, max_rounds=40, n_boosters=5)
+PLAN = BoostingPlan(3, rate=0.3, max_rounds=40, n_boosters=5)
 
 
 def fit(
@@ -368,7 +368,7 @@ def test_held_out_probabilities_do_not_know_their_row(rng: np.random.Generator) 
     p = 1.0 / (1.0 + np.exp(-X[:, 0]))
     y = (rng.random(800) < p).astype(np.int32)
     proba = np.full((800, 2), 0.5)
-    fitted, held_out = fit(list(X.T), y, None, proba, replace(PLAN, depths=(8,), rate=0.5))
+    fitted, held_out = fit(list(X.T), y, None, proba, replace(PLAN, depth=8, rate=0.5))
     assert fitted is not None
     own = np.arange(800), y
     least = -np.log(np.where(y == 1, p, 1.0 - p)).mean()

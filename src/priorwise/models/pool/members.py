@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from inspect import Parameter, signature
@@ -78,7 +78,7 @@ def read_alike(estimator: Any, pool: Any) -> Any:
     if not has_own(estimator, "fit_table"):
         return estimator
     own, others = estimator.get_params(deep=False), pool.get_params(deep=False)
-    defaults = _find_defaults(type(estimator))
+    defaults = _find_defaults(type(estimator).__init__)
     handed_on = {
         name: others[name]
         for name in READING_PARAMETERS
@@ -88,10 +88,9 @@ def read_alike(estimator: Any, pool: Any) -> Any:
 
 
 @cache
-def _find_defaults(kind: Hashable) -> dict[str, Any]:
-    """Return the defaults of the parameters of a class of classifiers."""
-    assert isinstance(kind, type)
-    return {name: one.default for name, one in signature(kind).parameters.items()}
+def _find_defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the defaults of the arguments of a function."""
+    return {name: one.default for name, one in signature(function).parameters.items()}
 
 
 def constrain(name: str, estimator: Any, monotonic_cst: Any) -> Any:

@@ -89,6 +89,7 @@ class PoolNumbers:
         500, "Most classes times networks", 250, 1.0023, f"3 of the {SMALL_SETS}", "2026-11-18"
     )
     min_networks: int = chosen(5, "Fewest networks", 3)
+    max_parents: int = chosen(2, "Most parents of a feature in a network, beside the class", 4)
     network_features: int = chosen(
         12_000,
         "Most features times networks in tables with more features than rows, where networks are "
@@ -224,7 +225,6 @@ class Effort:
     """How much to learn: sizes of the default members, and settings of boosting."""
 
     n_networks: int
-    max_parents: int
     n_trees: int
     min_trees: int
     """Fewest trees, with many rows or classes; `trees_per_class` may ask for more."""
@@ -240,19 +240,14 @@ class Effort:
 
 EFFORTS = {
     "fast": Effort(
-        n_networks=5, max_parents=2, n_trees=40, min_trees=36, n_landmarks=64,
+        n_networks=5, n_trees=40, min_trees=36, n_landmarks=64,
         bandwidths=(1.0,), n_folds=5, tol=1e-3, has_booster=False,
-        boosting=BoostingPlan((6,), 0.3, 100, n_boosters=2),
+        boosting=BoostingPlan(6, 0.3, 100, n_boosters=2),
     ),
     "balanced": Effort(
-        n_networks=10, max_parents=2, n_trees=100, min_trees=40, n_landmarks=1_000,
+        n_networks=10, n_trees=100, min_trees=40, n_landmarks=1_000,
         bandwidths=(0.5, 1.0, 2.0, 4.0), n_folds="auto", tol=3e-4, has_booster=True,
-        boosting=BoostingPlan((12,), 0.2, 150, n_boosters=5, max_leaves=63),
-    ),
-    "best": Effort(
-        n_networks=30, max_parents=5, n_trees=500, min_trees=50, n_landmarks=1_000,
-        bandwidths=(0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0), n_folds="auto", tol=3e-4,
-        has_booster=True, boosting=BoostingPlan((4, 6, 8), 0.1, 300, n_boosters=5),
+        boosting=BoostingPlan(12, 0.2, 150, n_boosters=5, max_leaves=63),
     ),
 }  # fmt: skip
 
@@ -307,7 +302,7 @@ def _plan_networks(sizes: Effort, size: TableSize) -> ESKDBClassifier:
     if size.n_features > size.n_rows:
         limits.append(NUMBERS.network_features // size.n_features)
     n_networks = min(sizes.n_networks, max(NUMBERS.min_networks, min(limits)))
-    return ESKDBClassifier(n_networks, max_parents=sizes.max_parents)
+    return ESKDBClassifier(n_networks, max_parents=NUMBERS.max_parents)
 
 
 def _plan_booster(n_rows: int, n_scores: int) -> BoostingClassifier:

@@ -33,13 +33,12 @@ class PriorwiseClassifier(BasePool):
 
     Parameters
     ----------
-    effort : {"fast", "balanced", "best"}
-        "fast" is 5 networks of at most 2 parents, 40 trees and 64 landmarks of the kernel;
-        "balanced" (default) 10 networks of at most 2 parents, 100 trees and up to 1,000 landmarks;
-        "best" 30 networks of at most 5 parents, 500 trees, and boosters of three depths to
-        choose from. Beyond about 5,000 rows or 30 classes there are fewer trees and networks, and
-        beyond 600 features, if they are more than the rows, fewer networks. With `estimators`
-        given, it sets boosting alone.
+    effort : {"fast", "balanced"}
+        "fast" is 5 networks, 40 trees and 64 landmarks of the kernel; "balanced" (default) 10
+        networks, 100 trees, up to 1,000 landmarks and boosted trees as a member. Beyond about
+        5,000 rows or 30 classes there are fewer trees and networks, and beyond 600 features, if
+        they are more than the rows, fewer networks. With `estimators` given, it sets boosting
+        alone.
     estimators : list of (str, classifier), optional
         Names and classifiers to pool instead of the default ones, which `default_estimators`
         returns. They are cloned; parameters `random_state` that are None are set. Classifiers of
@@ -132,7 +131,7 @@ class PriorwiseClassifier(BasePool):
 
         Parameters
         ----------
-        effort : {"fast", "balanced", "best"}
+        effort : {"fast", "balanced"}
             As the parameter of that name.
         n_rows : int
             Number of rows to learn from.

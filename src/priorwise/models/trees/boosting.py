@@ -293,7 +293,7 @@ class BoostingClassifier(TableClassifier):
         n_folds = min(int(self.n_folds), n_rows)
         rate = RATE if self.learning_rate == "auto" else float(self.learning_rate)
         return BoostingPlan(
-            (count_levels(self.max_depth, symmetric=symmetric),),
+            count_levels(self.max_depth, symmetric=symmetric),
             min(1.0, SYMMETRIC_STEP * rate) if symmetric else rate,
             int(self.max_rounds), n_folds, n_folds, scales=(1.0,),
             row_share=float(self.max_samples), column_share=float(self.max_features),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from priorwise import _core
 from priorwise.common.numeric import safe_log, softmax
 from priorwise.common.runtime import Deadline
 from priorwise.counts.draws import deal_into_folds
-from priorwise.models.choice import choose, pick
+from priorwise.models.choice import pick
 from priorwise.steps.pool import Boosted, Pool
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees import PackedTrees
@@ -73,8 +73,8 @@ L2, MIN_HESSIAN = 1.0, 0.1
 class BoostingPlan:
     """Settings of boosting."""
 
-    depths: tuple[int, ...]
-    """Depths of trees to try."""
+    depth: int
+    """Most levels of a tree below its root."""
     rate: float
     """Share of a Newton step that a tree takes."""
     max_rounds: int
@@ -102,11 +102,11 @@ class BoostingPlan:
         return max(MIN_PATIENCE, round(2.0 / self.rate))
 
     def make_rules(
-        self, depth: int, deadline: Deadline, seed: int, monotone: tuple[int, ...]
+        self, deadline: Deadline, seed: int, monotone: tuple[int, ...]
     ) -> _core.BoostingRules:
-        """Return the rules of boosting with trees of a depth as the kernels take them."""
+        """Return the rules of boosting as the kernels take them."""
         return _core.BoostingRules(
-            max_depth=depth,
+            max_depth=self.depth,
             max_leaves=self.max_leaves,
             symmetric=self.symmetric,
             rate=self.rate,
@@ -178,8 +178,8 @@ class OffsetBoosting:
 
     A booster is a sum of trees that all classes share: a leaf has a value for each class, a Newton
     step on the log-loss of its rows, which starts from out-of-fold probabilities P. Booster b
-    learns from all rows but those of fold b. The depth, the number of rounds and the scale, a share
-    of the sum that is taken, are those of the least log-loss on the rows held out. If `whole_share`
+    learns from all rows but those of fold b. The number of rounds and the scale, a share of the sum
+    that is taken, are those of the least log-loss on the rows held out. If `whole_share`
     is not zero, one more booster learns from all rows, for as many rounds.
 
     `trees` are those of the first booster, then of the second and so on, `n_rounds` each, last
@@ -227,14 +227,11 @@ class OffsetBoosting:
         folds = deal_into_folds(y, plan.n_folds, generator, group).astype(np.int32)
         n_whole = int(plan.whole_share > 0.0)
         folds[folds >= plan.n_boosters] = plan.n_boosters + n_whole
-        best = cls._choose_depth(
-            plan,
-            deadline,
-            lambda depth: _core.boost(
-                columns, y, weight, offset, folds, plan.n_boosters + n_whole,
-                plan.make_rules(depth, deadline, seed, monotone), n_threads,
-            ),
+        boosted = _core.boost(
+            columns, y, weight, offset, folds, plan.n_boosters + n_whole,
+            plan.make_rules(deadline, seed, monotone), n_threads,
         )  # fmt: skip
+        best = cls._choose_rounds(plan, *boosted)
         if best is None:
             return None, held_out
         boosting, judged = best
@@ -263,37 +260,35 @@ class OffsetBoosting:
 
         Returns None if trees do not lower the loss of these.
         """
-        best = cls._choose_depth(
-            plan,
-            deadline,
-            lambda depth: _core.boost_coded(
-                rows.bins, bins.edges, bins.is_nominal, rows.y, rows.weight, rows.score, n_held,
-                plan.make_rules(depth, deadline, seed, monotone), n_threads,
-            ),
+        boosted = _core.boost_coded(
+            rows.bins, bins.edges, bins.is_nominal, rows.y, rows.weight, rows.score, n_held,
+            plan.make_rules(deadline, seed, monotone), n_threads,
         )  # fmt: skip
+        best = cls._choose_rounds(plan, *boosted)
         return None if best is None else best[0]
 
     @classmethod
-    def _choose_depth(
-        cls, plan: BoostingPlan, deadline: Deadline, boost: Callable[[int], tuple[Any, ...]]
+    def _choose_rounds(
+        cls,
+        plan: BoostingPlan,
+        tree_start: NDArray[np.int64],
+        nodes: NDArray[Any],
+        values: NDArray[np.float64],
+        loss: NDArray[np.float64],
+        booster_loss: NDArray[np.float64],
     ) -> tuple[OffsetBoosting, JudgedRounds] | None:
-        """Return the boosting of the depth, rounds and scale of the least held-out loss."""
-        if deadline.over:
+        """Return the boosting of the rounds and the scale of the least held-out loss.
+
+        None if that is the loss without trees.
+        """
+        n_rounds, scale = np.unravel_index(pick(loss.ravel()), loss.shape)
+        if n_rounds == 0:
             return None
-
-        def learn(depth: int) -> tuple[float, tuple[OffsetBoosting, JudgedRounds] | None]:
-            start, nodes, values, loss, booster_loss = boost(depth)
-            n_rounds, scale = np.unravel_index(pick(loss.ravel()), loss.shape)
-            if n_rounds == 0:
-                return np.inf, None
-            trees = PackedTrees.from_nodes(start, nodes)
-            scaled = (plan.scales[scale] * values).astype(np.float32)
-            own_loss = booster_loss[: n_rounds + 1, :, : plan.n_boosters]
-            judged = JudgedRounds(own_loss, plan.scales, plan.scales[scale])
-            return loss.min(), (cls(trees, scaled, int(n_rounds), depth), judged)
-
-        chosen = choose(plan.depths, learn, patience=np.inf, may_go_on=lambda: not deadline.over)
-        return chosen.model
+        trees = PackedTrees.from_nodes(tree_start, nodes)
+        scaled = (plan.scales[scale] * values).astype(np.float32)
+        own_loss = booster_loss[: n_rounds + 1, :, : plan.n_boosters]
+        judged = JudgedRounds(own_loss, plan.scales, plan.scales[scale])
+        return cls(trees, scaled, int(n_rounds), plan.depth), judged
 
     def predict_proba(
         self,
