@@ -7,8 +7,8 @@ DATA is a folder of ARFF files (by default that in the environment variable PRIO
 which the first sets with a number of rows from --least to --most are taken, in the order of their
 names. Half of the rows of each are learnt, the others predicted, and the other way round. A line of
 the table is a number: its value, the other value, the number of sets whose plan the other value
-changes, and for these the geometric means of the log-loss and of the processor time of `fit` with
-the other value, as shares of those with the value.
+changes, and for these the geometric means of the log-loss, with its standard error, and of the
+processor time of `fit` with the other value, as shares of those with the value.
 """
 
 from __future__ import annotations
@@ -117,7 +117,9 @@ def main() -> None:
     sets = list(read_sets(arguments.data, arguments.sets, arguments.least, arguments.most))
     before = {one.name: run(one, effort) for one in sets}
     print(f"{len(sets)} sets: {', '.join(before)}", flush=True)
-    print(f"{'number':24}{'value':>18}{'instead':>18}{'sets':>6}{'log-loss':>10}{'time':>8}")
+    print(
+        f"{'number':24}{'value':>18}{'instead':>18}{'sets':>6}{'log-loss':>10}{'error':>8}{'time':>8}"
+    )
     numbers = {one.name: one for one in fields(PoolNumbers)}
     for name in arguments.numbers.split(","):
         value, instead = numbers[name].default, numbers[name].metadata["origin"].instead
@@ -128,8 +130,9 @@ def main() -> None:
                 if name in POOLING or describe_plan(one, effort) != plan:
                     logs.append(np.log(np.divide(run(one, effort), before[one.name])))
         loss, seconds = np.exp(np.mean(logs, axis=0)) if logs else (1.0, 1.0)
+        error = np.std([one[0] for one in logs], ddof=1) / len(logs) ** 0.5 if logs[1:] else 0.0
         print(
-            f"{name:24}{value!s:>18}{instead!s:>18}{len(logs):6}{loss:10.4f}{seconds:8.2f}",
+            f"{name:24}{value!s:>18}{instead!s:>18}{len(logs):6}{loss:10.4f}{error:8.4f}{seconds:8.2f}",
             flush=True,
         )
 

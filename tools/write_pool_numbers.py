@@ -18,9 +18,10 @@ HEAD = """# The numbers of the flagship
 `PriorwiseClassifier` plans its members and boosting by the numbers below, which stand in
 `src/priorwise/models/pool/plan.py`; this page is written from there. `benchmarks/pool_numbers.py`
 compares each with another value. **Log-loss** is that with the other value divided by that with the
-value in use, the geometric mean over the data sets whose plan the other value changes; above 1, the
-other value is worse. A number without a figure has not been compared: it changes only the plans of
-larger tables than those of the comparison.
+value in use, the geometric mean over the data sets whose plan the other value changes, with its
+standard error; above 1, the other value is worse. Differences of less than two standard errors say
+nothing. A number without a figure has not been compared: it changes only the plans of larger tables
+than those of the comparison.
 """
 
 
@@ -30,23 +31,30 @@ def write_page() -> str:
     lines += ["| number | value | what it is | instead | log-loss | on | date |"]
     lines += ["|---|---|---|---|---|---|---|"]
     for one in fields(PoolNumbers):
-        origin: Origin = one.metadata["origin"]
-        cells = [f"`{one.name}`", _write(one.default), origin.meaning, _write(origin.instead)]
-        if origin.loss is None:
-            cells += ["", "", ""]
-        else:
-            cells += [f"{origin.loss:.4f}", origin.data, origin.date]
-        lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", "## Efforts", "", "| | " + " | ".join(EFFORTS) + " |", "|---" * 4 + "|"]
+        cells = [f"`{one.name}`", _write(one.default), one.metadata["origin"].meaning]
+        lines.append("| " + " | ".join([*cells, *_compare(one.metadata["origin"])]) + " |")
+    lines += ["", "## Efforts", "", 'The other value is one for "balanced".', ""]
+    titles = ["number", *EFFORTS, "what it is", "instead", "log-loss", "on", "date"]
+    lines += ["| " + " | ".join(titles) + " |", "|---" * len(titles) + "|"]
     for part in fields(Effort):
-        values = [getattr(effort, part.name) for effort in EFFORTS.values()]
+        values = [getattr(one, part.name) for one in EFFORTS.values()]
         if part.name != "boosting":
-            lines.append(f"| `{part.name}` | " + " | ".join(map(_write, values)) + " |")
+            origin: Origin = part.metadata["origin"]
+            cells = [f"`{part.name}`", *map(_write, values), origin.meaning, *_compare(origin)]
+            lines.append("| " + " | ".join(cells) + " |")
             continue
-        for name in ("depths", "rate", "max_rounds", "n_boosters", "max_leaves"):
+        for name in ("depth", "rate", "max_rounds", "n_boosters", "max_leaves"):
             cells = [_write(getattr(value, name)) for value in values]
-            lines.append(f"| `boosting.{name}` | " + " | ".join(cells) + " |")
+            lines.append(f"| `boosting.{name}` | " + " | ".join([*cells, *[""] * 5]) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _compare(origin: Origin) -> list[str]:
+    """Return the other value, its log-loss, on what, and when."""
+    if origin.loss is None:
+        return [_write(origin.instead), "", "", ""]
+    loss = f"{origin.loss:.4f} ± {origin.error:.4f}"
+    return [_write(origin.instead), loss, origin.data, origin.date]
 
 
 def _write(value: Any) -> str:

@@ -38,6 +38,8 @@ class Origin:
     loss: float | None = None
     """Geometric mean of log-loss with the other value / log-loss with this one; None if it has not
     been measured."""
+    error: float = 0.0
+    """Standard error of the mean."""
     data: str = ""
     """The data sets whose plan the other value changes."""
     date: str = ""
@@ -48,8 +50,18 @@ def chosen(value: Any, meaning: str, instead: Any, *measured: Any) -> Any:
     return field(default=value, metadata={"origin": Origin(meaning, instead, *measured)})
 
 
+def compared(meaning: str, instead: Any, *measured: Any) -> Any:
+    """Return a field of `Effort`; `instead` is another value for "balanced"."""
+    return field(metadata={"origin": Origin(meaning, instead, *measured)})
+
+
 SMALL_SETS = "30 sets of 100 to 1,000 rows"
 """What numbers of small tables were measured on, by the effort "balanced"."""
+
+
+MORE_SETS = "72 sets of 60 to 2,500 rows"
+"""What sizes of members were measured on: one half of each set was learnt, without boosting
+the pool."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +74,7 @@ class PoolNumbers:
         500_000,
     )
     tree_classes: int = chosen(
-        10_000,
-        "Most classes times trees: more take too much time and too large a file",
-        5_000,
-        1.0012,
-        f"2 of the {SMALL_SETS}",
-        "2026-11-18",
+        10_000, "Most classes times trees: more take too much time and too large a file", 5_000
     )
     trees_per_class: int = chosen(
         20,
@@ -81,15 +88,22 @@ class PoolNumbers:
     )
     max_fewest_large_trees: int = chosen(80, "`max_fewest_trees` of large tables", 40)
     grown_share: float = chosen(
-        0.7, "Share of the rows that a tree is grown from", 0.5, 1.0302, SMALL_SETS, "2026-11-18"
+        0.7,
+        "Share of the rows that a tree is grown from",
+        0.5,
+        1.017,
+        0.0165,
+        SMALL_SETS,
+        "2026-11-18",
     )
     grown_rows: int = chosen(140_000, "Most rows that a tree is grown from", 70_000)
     network_rows: int = chosen(125_000, "Most rows times networks", 60_000)
-    network_classes: int = chosen(
-        500, "Most classes times networks", 250, 1.0023, f"3 of the {SMALL_SETS}", "2026-11-18"
-    )
+    network_classes: int = chosen(500, "Most classes times networks", 250)
     min_networks: int = chosen(5, "Fewest networks", 3)
-    max_parents: int = chosen(2, "Most parents of a feature in a network, beside the class", 4)
+    max_parents: int = chosen(
+        2, "Most parents of a feature in a network, beside the class", 4,
+        1.0055, 0.0031, MORE_SETS, "2026-11-18",
+    )  # fmt: skip
     network_features: int = chosen(
         12_000,
         "Most features times networks in tables with more features than rows, where networks are "
@@ -113,7 +127,8 @@ class PoolNumbers:
         "Fewest numeric features of a table with a Gaussian member: of one feature, splines say "
         "the same",
         1,
-        1.1134,
+        1.131,
+        0.1228,
         f"2 of the {SMALL_SETS}",
         "2026-11-18",
     )
@@ -121,7 +136,8 @@ class PoolNumbers:
         500,
         "Fewest rows of a table with a booster as a member",
         2_000,
-        1.0016,
+        1.003,
+        0.0009,
         f"2 of the {SMALL_SETS}",
         "2026-11-18",
     )
@@ -138,14 +154,11 @@ class PoolNumbers:
     symmetric_scores: int = chosen(
         100_000,
         "Most rows times classes of a table where the booster tries symmetric trees, of which it "
-        "needs many",
+        "needs many; it tries them from 5,000 rows on",
         0,
-        1.0,
-        f"2 of the {SMALL_SETS}",
-        "2026-11-18",
     )
     booster_folds: int = chosen(
-        4, "Most folds of the booster", 2, 1.0004, f"2 of the {SMALL_SETS}", "2026-11-18"
+        4, "Most folds of the booster", 2, 1.0021, 0.0002, f"2 of the {SMALL_SETS}", "2026-11-18"
     )
     fold_rows: int = chosen(
         400_000, "Most rows times folds of the booster; there are at least two folds", 200_000
@@ -155,6 +168,7 @@ class PoolNumbers:
         "Most trees of a booster that is a member",
         200,
         1.0,
+        0.0,
         f"2 of the {SMALL_SETS}",
         "2026-11-18",
     )
@@ -162,7 +176,8 @@ class PoolNumbers:
         500,
         "Fewest rows to boost the pool: fewer say too little of what is left to learn",
         1_000,
-        1.0001,
+        1.0012,
+        0.0005,
         f"2 of the {SMALL_SETS}",
         "2026-11-18",
     )
@@ -172,15 +187,17 @@ class PoolNumbers:
         0.7,
         "Share of the features that a boosted tree is grown from",
         1.0,
-        1.0,
-        SMALL_SETS,
+        1.0014,
+        0.0001,
+        f"2 of the {SMALL_SETS}",
         "2026-11-18",
     )
     floor: float = chosen(
         1e-3,
         "Least probability of a member: smaller ones are raised to it",
         1e-4,
-        1.0031,
+        1.0057,
+        0.0119,
         SMALL_SETS,
         "2026-11-18",
     )
@@ -188,7 +205,8 @@ class PoolNumbers:
         5.0,
         "Ridge penalty that draws the weights of members towards 1 / 2",
         1.0,
-        0.9897,
+        0.9933,
+        0.0067,
         SMALL_SETS,
         "2026-11-18",
     )
@@ -196,19 +214,27 @@ class PoolNumbers:
         5.0,
         "Ridge penalty that draws the intercepts of classes towards zero",
         1.0,
-        1.0129,
+        1.01,
+        0.0068,
         SMALL_SETS,
         "2026-11-18",
     )
     n_folds: int = chosen(
-        5, "Folds by which the weights of the pool are judged", 3, 0.9981, SMALL_SETS, "2026-11-18"
+        5,
+        "Folds by which the weights of the pool are judged",
+        3,
+        0.9981,
+        0.0021,
+        SMALL_SETS,
+        "2026-11-18",
     )
     shares: tuple[float, ...] = chosen(
         (1.0, 0.5, 0.1),
         "Parts of the score that the pool may have; the shares of the classes have the rest. The "
         "last is not zero, so that intervals still see how far members differ",
         (1.0,),
-        0.9978,
+        0.9979,
+        0.0021,
         SMALL_SETS,
         "2026-11-18",
     )
@@ -224,18 +250,28 @@ NUMBERS = PoolNumbers()
 class Effort:
     """How much to learn: sizes of the default members, and settings of boosting."""
 
-    n_networks: int
-    n_trees: int
-    min_trees: int
-    """Fewest trees, with many rows or classes; `trees_per_class` may ask for more."""
-    n_landmarks: int
-    bandwidths: tuple[float, ...]
-    n_folds: int | str
-    tol: float
-    """Folds of the logistic regressions, and how closely their weights are found."""
-    has_booster: bool
-    """Whether boosted trees are a member too."""
     boosting: BoostingPlan
+    n_networks: int = compared("Networks", 5, 1.0116, 0.0033, MORE_SETS, "2026-11-18")
+    n_trees: int = compared("Trees of the forest", 40, 1.0039, 0.0049, MORE_SETS, "2026-11-18")
+    min_trees: int = compared(
+        "Fewest trees, with many rows or classes; `trees_per_class` may ask for more", 20
+    )
+    n_landmarks: int = compared(
+        "Most landmarks of the kernel", 200, 1.0040, 0.0052, MORE_SETS, "2026-11-18"
+    )
+    bandwidths: tuple[float, ...] = compared(
+        "Bandwidths of the kernel to choose from; instead: one, with 64 landmarks and 5 folds",
+        (1.0,), 1.0394, 0.0309, MORE_SETS, "2026-11-18",
+    )  # fmt: skip
+    n_folds: int | str = compared(
+        "Folds of the logistic regressions; measured for the kernel, with 200 landmarks and the "
+        "other `tol`",
+        5, 1.0037, 0.0025, MORE_SETS, "2026-11-18",
+    )  # fmt: skip
+    tol: float = compared("How closely their weights are found, measured with their folds", 1e-3)
+    has_booster: bool = compared(
+        "Whether boosted trees are a member too", False, 1.0031, 0.0034, MORE_SETS, "2026-11-18"
+    )
 
 
 EFFORTS = {
