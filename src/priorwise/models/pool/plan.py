@@ -64,6 +64,10 @@ MORE_SETS = "72 sets of 60 to 2,500 rows"
 the pool."""
 
 
+LARGER_SETS = "8 sets of 5,000 to 20,000 rows"
+"""adult, connect-4, covtype, kr-vs-k, letter, magic, pendigits and sign."""
+
+
 @dataclass(frozen=True)
 class PoolNumbers:
     """The numbers that pools are planned by, apart from those of the efforts."""
@@ -80,8 +84,8 @@ class PoolNumbers:
         20,
         "Fewest trees for each class, up to `max_fewest_trees` in all: with more classes a "
         "forest takes little more time, and boosting much more",
-        0,
-    )
+        0, 1.0100, 0.0104, "20,000 rows of connect-4 and covtype", "2026-11-18",
+    )  # fmt: skip
     max_fewest_trees: int = chosen(100, "Most trees that `trees_per_class` asks for", 80)
     large_rows: int = chosen(
         50_000, "Fewest rows of a table with `max_fewest_large_trees`", 100_000_000
@@ -104,6 +108,13 @@ class PoolNumbers:
         2, "Most parents of a feature in a network, beside the class", 4,
         1.0055, 0.0031, MORE_SETS, "2026-11-18",
     )  # fmt: skip
+    deep_rows: int = chosen(
+        5_000, "Fewest rows of a table whose networks have more parents", 100_000_000,
+        1.0045, 0.0035, LARGER_SETS, "2026-11-18",
+    )  # fmt: skip
+    max_deep_parents: int = chosen(
+        4, "Most parents of a feature there", 2, 1.0045, 0.0035, LARGER_SETS, "2026-11-18"
+    )
     network_features: int = chosen(
         12_000,
         "Most features times networks in tables with more features than rows, where networks are "
@@ -144,12 +155,6 @@ class PoolNumbers:
     booster_classes: int = chosen(10, "Most classes of a table with a booster as a member", 5)
     booster_scores: int = chosen(
         500_000, "Most rows times classes of a table with a booster as a member", 250_000
-    )
-    booster_rows_per_feature: int = chosen(
-        2,
-        "Fewest rows for each feature of a table with a booster as a member: with many features it "
-        "takes most of the time, and other members know more",
-        0,
     )
     symmetric_scores: int = chosen(
         100_000,
@@ -309,8 +314,7 @@ def plan_members(effort: str, size: TableSize, *, is_monotone: bool = False) -> 
         kernel = KernelLogisticClassifier(sizes.n_landmarks, bandwidths=sizes.bandwidths, **folds)
         members.append(("kernel", kernel))
     is_large = size.n_classes > NUMBERS.booster_classes or n_scores > NUMBERS.booster_scores
-    fewest = max(NUMBERS.booster_rows, NUMBERS.booster_rows_per_feature * size.n_features)
-    if sizes.has_booster and n_rows >= fewest and not is_large:
+    if sizes.has_booster and n_rows >= NUMBERS.booster_rows and not is_large:
         members.append((BOOSTER, _plan_booster(n_rows, n_scores)))
     if not is_monotone:
         members.append(("networks", _plan_networks(sizes, size)))
@@ -338,7 +342,9 @@ def _plan_networks(sizes: Effort, size: TableSize) -> ESKDBClassifier:
     if size.n_features > size.n_rows:
         limits.append(NUMBERS.network_features // size.n_features)
     n_networks = min(sizes.n_networks, max(NUMBERS.min_networks, min(limits)))
-    return ESKDBClassifier(n_networks, max_parents=NUMBERS.max_parents)
+    is_deep = size.n_rows >= NUMBERS.deep_rows
+    max_parents = NUMBERS.max_deep_parents if is_deep else NUMBERS.max_parents
+    return ESKDBClassifier(n_networks, max_parents=max_parents)
 
 
 def _plan_booster(n_rows: int, n_scores: int) -> BoostingClassifier:
