@@ -205,7 +205,8 @@ def boost_by_catboost(X: pd.DataFrame, y: np.ndarray, n_jobs: int) -> tuple[Fitt
     nominal = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
 
     def prepare(rows: pd.DataFrame) -> pd.DataFrame:
-        return rows.assign(**{name: rows[name].astype(str) for name in nominal})
+        labels = {name: rows[name].astype(object).fillna("missing").astype(str) for name in nominal}
+        return rows.assign(**labels)
 
     model = catboost.CatBoostClassifier(
         iterations=1_000, thread_count=n_jobs, cat_features=nominal, verbose=False,

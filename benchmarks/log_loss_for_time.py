@@ -6,10 +6,10 @@
 
 DATA is a folder of ARFF files (by default that in the environment variable PRIORWISE_DATA). Of its
 files with --least to --most rows, sorted by name, --sets are taken at even distances. Half of the
-rows of each are learnt, the others predicted; all models have the same halves and one thread. Runs
-are added to RUNS.csv, so that libraries that cannot be installed together can run one after the
-other; runs that it holds are not repeated. The table and the figure show geometric means over the
-sets that all models have.
+rows of each are learnt, the others predicted; rows of classes with fewer than ten rows are left
+out. All models have the same halves and one thread. Runs are added to RUNS.csv, so that libraries
+that cannot be installed together can run one after the other; runs that it holds are not repeated.
+The table and the figure show geometric means over the sets that all models have.
 
 "tuned" boosting draws settings at random for --seconds and is fitted with the best of them, as in
 `equal_time.py`. AutoGluon has the preset "best_quality" and the time in its name.
@@ -37,10 +37,13 @@ from equal_time import (
     search,
 )
 from pool_numbers import Halves, read_sets
+from sklearn.model_selection import StratifiedKFold
 
 from priorwise.evaluation import cross_entropy
 from priorwise.models.pool.plan import EFFORTS
 
+MIN_CLASS_ROWS = 10
+"""Rows of rarer classes are left out: a search cannot hold some of them back."""
 LEAST_LOSS = 1e-3
 """Added to log-losses before their logarithms are averaged: some sets are predicted exactly."""
 
@@ -115,6 +118,14 @@ MODELS: dict[str, tuple[str, Callable[..., Fitted]]] = {
     **{f"autogluon-{limit}": (f"AutoGluon, {limit} s", fit_autogluon(limit))
        for limit in (30, 100, 300)},
 }  # fmt: skip
+
+
+def keep_common(data: Halves) -> Halves:
+    """Return the set without rows of rare classes, in halves of its own."""
+    kept = np.flatnonzero(np.bincount(data.y)[data.y] >= MIN_CLASS_ROWS)
+    y = np.unique(data.y[kept], return_inverse=True)[1]
+    folds = StratifiedKFold(2, shuffle=True, random_state=0)
+    return Halves(data.name, data.X.iloc[kept], y, list(folds.split(kept, y)))
 
 
 def run(data: Halves, name: str, seconds: float) -> dict[str, Any]:
@@ -194,7 +205,7 @@ def main() -> None:
     known = {(one["model"], one["set"]) for one in read_runs(given.out)}
     every = list(read_sets(Path(given.data), 10**6, given.least, given.most))
     places = np.linspace(0, len(every) - 1, min(given.sets, len(every))).round().astype(int)
-    for data in (every[place] for place in places):
+    for data in (keep_common(every[place]) for place in places):
         for name in given.models.split(","):
             if (name, data.name) in known:
                 continue
