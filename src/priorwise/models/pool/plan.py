@@ -92,14 +92,9 @@ class PoolNumbers:
     )
     max_fewest_large_trees: int = chosen(80, "`max_fewest_trees` of large tables", 40)
     grown_share: float = chosen(
-        0.7,
-        "Share of the rows that a tree is grown from",
-        0.5,
-        1.017,
-        0.0165,
-        SMALL_SETS,
-        "2026-11-18",
-    )
+        0.7, "Share of the rows that a tree is grown from", 0.5,
+        1.017, 0.0165, SMALL_SETS, "2026-11-18",
+    )  # fmt: skip
     grown_rows: int = chosen(140_000, "Most rows that a tree is grown from", 70_000)
     network_rows: int = chosen(125_000, "Most rows times networks", 60_000)
     network_classes: int = chosen(500, "Most classes times networks", 250)
@@ -198,14 +193,9 @@ class PoolNumbers:
         "2026-11-18",
     )
     floor: float = chosen(
-        1e-3,
-        "Least probability of a member: smaller ones are raised to it",
-        1e-4,
-        1.0057,
-        0.0119,
-        SMALL_SETS,
-        "2026-11-18",
-    )
+        1e-3, "Least probability of a member: smaller ones are raised to it", 1e-4,
+        1.0057, 0.0119, SMALL_SETS, "2026-11-18",
+    )  # fmt: skip
     penalty: float = chosen(
         5.0,
         "Ridge penalty that draws the weights of members towards 1 / 2",
