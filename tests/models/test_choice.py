@@ -10,7 +10,7 @@ import pytest
 from priorwise import ConditionalTable
 from priorwise.counts import CodedRows, CountTree
 from priorwise.counts.draws import MAX_HELD_BACK
-from priorwise.models.choice import choose, choose_smoother, pick, squared_error
+from priorwise.models.choice import Trials, choose_smoother, pick, squared_error
 from priorwise.smoothing import HDP, MEstimate, Smoother
 from priorwise.smoothing.additive import M_CANDIDATES
 
@@ -18,15 +18,15 @@ from priorwise.smoothing.additive import M_CANDIDATES
 def try_places(losses: Sequence[float], **options: Any) -> tuple[int, list[int]]:
     """Return the place that is chosen, and those that were tried."""
     tried: list[int] = []
-
-    def learn(place: int) -> tuple[float, int]:
+    trials = Trials[int, str](range(len(losses)), **options)
+    for place in trials:
         tried.append(place)
-        return losses[place], place
-
-    chosen = choose(range(len(losses)), learn, **options)
-    assert chosen.place == chosen.setting
-    assert chosen.loss == losses[chosen.place]
-    return chosen.place, tried
+        trials.tell(losses[place], f"model {place}")
+    best = trials.best
+    assert best.place == best.setting
+    assert best.loss == losses[best.place]
+    assert best.model == f"model {best.place}"
+    return best.place, tried
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,14 @@ def test_with_all_patience_everything_is_tried_unless_a_better_one_ends_it() -> 
     assert try_places([np.inf, np.inf, 0.7], patience=np.inf) == (2, [0, 1, 2])
 
 
-def test_a_known_loss_is_not_found_again_and_a_search_may_be_ended() -> None:
-    assert try_places([0.5, 0.4, 0.6], known=(0.5, 0)) == (1, [1, 2])
-    assert try_places([0.5, 0.4, 0.6], may_go_on=lambda: False) == (0, [0])
+def test_a_known_loss_is_not_found_again() -> None:
+    assert try_places([0.5, 0.4, 0.6], known=(0.5, "model 0")) == (1, [1, 2])
+    assert try_places([0.5], known=(0.5, "model 0")) == (0, [])
+
+
+def test_without_a_trial_there_is_no_best() -> None:
+    with pytest.raises(ValueError, match="must have been tried"):
+        _ = Trials[int, None](range(3)).best
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.1])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -26,51 +27,70 @@ class Chosen(Generic[Setting, Model]):
     model: Model
 
 
-def choose(
-    settings: Sequence[Setting],
-    learn: Callable[[Setting], tuple[float, Model]],
-    *,
-    first: int = 0,
-    known: tuple[float, Model] | None = None,
-    patience: float = 1.0,
-    may_go_on: Callable[[], bool] = lambda: True,
-) -> Chosen[Setting, Model]:
-    """Choose one of some settings, the simplest first, by trial.
+class Trials(Generic[Setting, Model]):
+    """Settings to try, the simplest first: the one of the least held-out loss is chosen.
 
-    `learn` returns the loss of held-out rows and what was learnt; `known` is what it would return
-    for the first trial, if that has been made. Settings after `first` are tried
-    while the loss falls; if none of them is better than `first`, those before it. As long as none
-    is better, a loss of up to `patience` times that of `first` does not end the search: where a
-    setting has next to no effect, neither have its neighbours. Of equal losses the simpler setting
-    is chosen. Nothing further is tried once `may_go_on` returns False.
+    Settings after `first` are tried while the loss falls; if none of them is better than `first`,
+    those before it. As long as none is better, a loss of up to `patience` times that of `first`
+    does not end the search: where a setting has next to no effect, neither have its neighbours. Of
+    equal losses the simpler setting is chosen. `known` are the loss and what was learnt with
+    `first`, if that has been tried already.
 
     Examples
     --------
     >>> losses = [0.6, 0.3, 0.5, 0.7, 0.9]
-    >>> choose(range(5), lambda place: (losses[place], None), first=2).setting
-    1
-    >>> choose(range(5), lambda place: (losses[place], None)).setting
-    1
+    >>> trials = Trials(range(5), first=2)
+    >>> for place in trials:
+    ...     trials.tell(losses[place], f"model {place}")
+    >>> trials.best
+    Chosen(place=1, setting=1, loss=0.3, model='model 1')
     """
 
-    def attempt(place: int) -> Chosen[Setting, Model]:
-        return Chosen(place, settings[place], *learn(settings[place]))
+    def __init__(
+        self,
+        settings: Sequence[Setting],
+        *,
+        first: int = 0,
+        patience: float = 1.0,
+        known: tuple[float, Model] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.first = first
+        self.patience = patience
+        self._place = first
+        self._loss = math.nan
+        self._best: Chosen[Setting, Model] | None = None
+        if known is not None:
+            self.tell(*known)
 
-    start = attempt(first) if known is None else Chosen(first, settings[first], *known)
-    best = start
-    for places in (range(first + 1, len(settings)), range(first - 1, -1, -1)):
-        for place in places:
-            if not may_go_on():
-                return best
-            trial = attempt(place)
-            is_flat = best is start and trial.loss <= patience * start.loss
-            if trial.loss < best.loss or (trial.loss == best.loss and place < best.place):
-                best = trial
-            elif not is_flat:
+    @property
+    def best(self) -> Chosen[Setting, Model]:
+        """The setting of the least loss so far."""
+        if self._best is None:
+            raise ValueError("a setting must have been tried")
+        return self._best
+
+    def tell(self, loss: float, model: Model) -> None:
+        """Take the loss of held-out rows with the setting that was asked for last."""
+        self._loss = loss
+        best = self._best
+        is_simpler = best is not None and loss == best.loss and self._place < best.place
+        if best is None or loss < best.loss or is_simpler:
+            self._best = Chosen(self._place, self.settings[self._place], loss, model)
+
+    def __iter__(self) -> Iterator[Setting]:
+        """Yield settings; `tell` is to be called for each."""
+        if self._best is None:
+            yield self.settings[self.first]
+        start, last = self.best, len(self.settings)
+        for places in (range(self.first + 1, last), range(self.first - 1, -1, -1)):
+            for self._place in places:
+                yield self.settings[self._place]
+                is_flat = self.best is start and self._loss <= self.patience * start.loss
+                if self.best.place != self._place and not is_flat:
+                    break
+            if self.best is not start:
                 break
-        if best is not start:
-            break
-    return best
 
 
 def pick(losses: Sequence[float] | NDArray[np.float64], tolerance: float = 0.0) -> int:

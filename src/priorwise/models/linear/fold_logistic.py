@@ -11,7 +11,7 @@ from sklearn.utils import gen_batches
 from priorwise import _core
 from priorwise.common.numeric import log_loss, softmax
 from priorwise.common.runtime import one_blas_thread
-from priorwise.models.choice import choose
+from priorwise.models.choice import Trials
 from priorwise.steps.linear.design import (
     BATCH_ROWS,
     Design,
@@ -95,13 +95,13 @@ class FoldLogistic:
         weights = np.zeros((n_searched, self.n_classes, n_weights))
         fold = self.fold % N_FOLDS
 
-        def learn(penalty: float) -> tuple[float, NDArray[np.float64]]:
+        trials = Trials[float, NDArray[np.float64]](penalties, first=first, patience=PATIENCE)
+        for penalty in trials:
             self._fit(penalty, weights, fold, SEARCH_TOLERANCE)
             loss = log_loss(self.predict(weights, fold), self.y, self.weight)
-            return loss, weights.copy()
-
-        chosen = choose(penalties, learn, first=first, patience=PATIENCE)
-        return PenaltyChoice(chosen.setting, chosen.loss, chosen.model)
+            trials.tell(loss, weights.copy())
+        best = trials.best
+        return PenaltyChoice(best.setting, best.loss, best.model)
 
     def finish(
         self, chosen: PenaltyChoice, n_folds: int, tolerance: float = TOLERANCE

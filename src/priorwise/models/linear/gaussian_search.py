@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import log_loss, softmax
-from priorwise.models.choice import choose, pick
+from priorwise.models.choice import Trials, pick
 from priorwise.models.linear.shrunken_gaussians import Moments, Shrinkage
 from priorwise.steps.linear.gaussians import look_up
 
@@ -173,18 +173,15 @@ class GaussianRows:
             powers = [grid[at] for grid, at in zip(grids, places, strict=True)]
             return log_loss(softmax(prior + powers[0] * score + powers[1] * labels), y, weight)
 
-        def move(part: int, at: int) -> tuple[float, None]:
-            return judge([*place[:part], at, *place[part + 1 :]]), None
-
         loss, before = judge(place), np.inf
         while loss < before:
             before = loss
             for part, grid in enumerate(grids):
                 known = loss, None
-                found = choose(
-                    range(len(grid)), partial(move, part), first=place[part], known=known
-                )
-                place[part], loss = found.place, found.loss
+                trials = Trials[int, None](range(len(grid)), first=place[part], known=known)
+                for place[part] in trials:
+                    trials.tell(judge(place), None)
+                place[part], loss = trials.best.place, trials.best.loss
         return (grids[0][place[0]], grids[1][place[1]]), loss
 
     def judge(
@@ -226,14 +223,14 @@ def search(rows: GaussianRows, max_parents: int) -> Choice:
             break
         best = trials[place]
 
-    def learn(shrinkage: Shrinkage) -> tuple[float, Choice]:
-        choice = some.judge(best.parents, shrinkage, best.moments, best.powers)
-        return choice.loss, choice
-
     for name, values in (("strength", STRENGTHS), ("diagonal", DIAGONALS)):
         settings = [replace(best.shrinkage, **{name: value}) for value in values]
-        first = settings.index(best.shrinkage)
-        best = choose(settings, learn, first=first, known=(best.loss, best)).model
+        first, known = settings.index(best.shrinkage), (best.loss, best)
+        searched = Trials[Shrinkage, Choice](settings, first=first, known=known)
+        for shrinkage in searched:
+            choice = some.judge(best.parents, shrinkage, best.moments, best.powers)
+            searched.tell(choice.loss, choice)
+        best = searched.best.model
     if step == 1 and n_folds == N_FOLDS:
         return best
     moments = rows.fit_without_folds(best.parents, N_FOLDS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -17,7 +16,7 @@ from priorwise.common.numeric import draw_seed
 from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_number
 from priorwise.counts.draws import deal_into_folds
-from priorwise.models.choice import choose
+from priorwise.models.choice import Trials
 from priorwise.models.linear.fold_logistic import (
     TOLERANCE,
     FoldLogistic,
@@ -285,8 +284,11 @@ class KernelSearch:
         unit, n_classes = near.median(), self.table.n_classes
         n_searched = count_searched_folds(len(self.fold), len(near.chosen) * n_classes)
         middle = (len(self.bandwidths) - 1) // 2
-        learn = partial(self._try, near, unit, n_searched)
-        best = choose(self.bandwidths, learn, first=middle)
+        trials = Trials[float, Trial](self.bandwidths, first=middle)
+        for bandwidth in trials:
+            trial = self._try(near, unit, n_searched, bandwidth)
+            trials.tell(trial.choice.loss, trial)
+        best = trials.best
         for n_before, n_landmarks in pairwise(N_LANDMARKS):
             is_noisy = best.model.choice.penalty >= SMALL_PENALTY
             if len(chosen) <= n_before or (is_noisy and n_landmarks == N_LANDMARKS[-1]):
@@ -294,16 +296,16 @@ class KernelSearch:
             near = near.extend(chosen[n_before:n_landmarks])
             # With more landmarks a smaller bandwidth may be better.
             smaller = [one for one in reversed(self.bandwidths) if one <= best.setting]
-            learn = partial(self._try, near, unit, n_searched)
-            more = choose(smaller[:1] if is_noisy else smaller, learn)
-            if more.loss >= best.loss:
+            trials = Trials(smaller[:1] if is_noisy else smaller)
+            for bandwidth in trials:
+                trial = self._try(near, unit, n_searched, bandwidth)
+                trials.tell(trial.choice.loss, trial)
+            if trials.best.loss >= best.loss:
                 break
-            best = more
+            best = trials.best
         return best.model
 
-    def _try(
-        self, near: Neighbours, unit: float, n_searched: int, bandwidth: float
-    ) -> tuple[float, Trial]:
+    def _try(self, near: Neighbours, unit: float, n_searched: int, bandwidth: float) -> Trial:
         basis = NystromBasis.compute(near.among, 1.0 / (2.0 * bandwidth**2 * unit))
         regression = FoldLogistic(
             basis.transform(near.distance), 0, self.table.n_classes, self.table.y,
@@ -311,4 +313,4 @@ class KernelSearch:
         )  # fmt: skip
         choice = regression.search(PENALTIES, self.first_penalty, n_searched)
         self.first_penalty = max(0, PENALTIES.index(choice.penalty) - 1)
-        return choice.loss, Trial(near.chosen, bandwidth, basis, regression, choice)
+        return Trial(near.chosen, bandwidth, basis, regression, choice)

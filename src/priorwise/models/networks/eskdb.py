@@ -15,7 +15,7 @@ from priorwise.common.runtime import Deadline, Progress
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
-from priorwise.models.choice import choose
+from priorwise.models.choice import Trials
 from priorwise.models.memory import FEWER_THREADS, TableSize, take_one
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.eskdb_members import (
@@ -273,24 +273,24 @@ class ESKDBClassifier(StreamedClassifier):
             return bins[0], []
         places = [place for place in TRIAL_PLACES if place < self.n_estimators]
         n_together = max(1, rows.max_together // len(places))
-        learnt: dict[int, tuple[float, list[NetworkMember]]] = {}
-
-        def learn(max_bins: int) -> tuple[float, list[NetworkMember]]:
+        losses, learnt = dict[int, float](), dict[int, list[NetworkMember]]()
+        trials = Trials[int, list[NetworkMember]](bins, patience=CLEARLY_WORSE)
+        for max_bins in trials:
+            if losses and deadline.half_over:
+                break
             if max_bins not in learnt:
                 first = bins.index(max_bins)
                 some = bins[first : first + n_together]
                 begun = [begin(place, one) for one in some for place in places]
                 members = rows.learn(begun, int(self.n_estimators))
-                trials = [members[i : i + len(places)] for i in range(0, len(members), len(places))]
-                losses = rows.sum_losses(TrialLosses(trials, rows.encoder), fold=0)
-                learnt.update(zip(some, zip(losses.tolist(), trials, strict=True), strict=True))
+                for i, one in enumerate(some):
+                    learnt[one] = members[i * len(places) : (i + 1) * len(places)]
+                tried = TrialLosses([learnt[one] for one in some], rows.encoder)
+                summed = rows.sum_losses(tried, fold=0).tolist()
+                losses.update(zip(some, summed, strict=True))
             # Others are not to take memory while further members are learnt.
-            return learnt.pop(max_bins)
-
-        chosen = choose(
-            bins, learn, patience=CLEARLY_WORSE, may_go_on=lambda: not deadline.half_over
-        )
-        return chosen.setting, chosen.model
+            trials.tell(losses[max_bins], learnt.pop(max_bins))
+        return trials.best.setting, trials.best.model
 
     def _list_max_bins(self, rows: Rows, folds: NDArray[np.intp]) -> list[int]:
         """Return the numbers of bins to choose from, in ascending order.
