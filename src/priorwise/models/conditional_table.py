@@ -19,7 +19,7 @@ from priorwise.counts.tree import check_cells
 from priorwise.data.survey import LabelCounts
 from priorwise.data.tables import Categories
 from priorwise.data.tables.label_keys import NominalColumn
-from priorwise.models.choice import choose_smoother, count_target, score_on_held
+from priorwise.models.candidates import choose_smoother, count_target, score_on_held
 from priorwise.models.context_lookup import ContextLookup
 from priorwise.models.given_columns import as_array, check_given, find_column, read_table
 from priorwise.models.rows_behind import find_ends, log_odds_variance, split_steps

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from priorwise import _core
-from priorwise.common.numeric import log_loss, softmax
+from priorwise.common.numeric import Trials, log_loss, softmax
 from priorwise.common.runtime import one_blas_thread
-from priorwise.models.choice import Trials
 from priorwise.steps.linear.design import (
     BATCH_ROWS,
     Design,

@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.numeric import log_loss, softmax
-from priorwise.models.choice import Trials, pick
+from priorwise.common.numeric import Trials, log_loss, pick, softmax
 from priorwise.models.linear.shrunken_gaussians import Moments, Shrinkage
 from priorwise.steps.linear.gaussians import look_up
 

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from priorwise.common.docstrings import hook
-from priorwise.common.numeric import draw_seed
+from priorwise.common.numeric import Trials, draw_seed
 from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_number
 from priorwise.counts.draws import deal_into_folds
-from priorwise.models.choice import Trials
 from priorwise.models.linear.fold_logistic import (
     TOLERANCE,
     FoldLogistic,

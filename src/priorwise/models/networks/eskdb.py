@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.docstrings import hook
-from priorwise.common.numeric import draw_seed
+from priorwise.common.numeric import Trials, draw_seed
 from priorwise.common.runtime import Deadline, Progress
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
-from priorwise.models.choice import Trials
 from priorwise.models.memory import FEWER_THREADS, TableSize, take_one
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.eskdb_members import (

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from scipy.special import polygamma
 
 from priorwise import _core
+from priorwise.common.numeric import pick
 from priorwise.counts import CodedRows, CountTree, Factor
-from priorwise.models.choice import pick, squared_error
+from priorwise.models.candidates import squared_error
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
 from priorwise.steps.networks.contributions import class_proba

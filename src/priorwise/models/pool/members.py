@@ -16,13 +16,12 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from priorwise.common.numeric import log_loss
+from priorwise.common.numeric import log_loss, pick
 from priorwise.common.runtime import Deadline
 from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import READING_PARAMETERS
 from priorwise.models.base import TableClassifier
-from priorwise.models.choice import pick
 from priorwise.models.pool.plan import NUMBERS, PoolPlan
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.training_table import TrainingTable

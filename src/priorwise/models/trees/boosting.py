@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.docstrings import hook
-from priorwise.common.numeric import LEAST_PROBABILITY, count_shares, draw_seed, log_loss
+from priorwise.common.numeric import LEAST_PROBABILITY, count_shares, draw_seed, log_loss, pick
 from priorwise.common.runtime import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
-from priorwise.models.choice import pick
 from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable, read_directions
 from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting

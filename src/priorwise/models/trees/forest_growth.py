@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.numeric import safe_log
+from priorwise.common.numeric import pick, safe_log
 from priorwise.common.runtime import map_in_threads
 from priorwise.counts import mean_row_weights
 from priorwise.counts.draws import draw_by_group
 from priorwise.counts.packed_trees import SingleRows
-from priorwise.models.choice import pick, squared_error
+from priorwise.models.candidates import squared_error
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.structure.trees import (

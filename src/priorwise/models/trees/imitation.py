@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.data.tables import Columns
-from priorwise.models.choice import squared_error
+from priorwise.models.candidates import squared_error
 from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.forest import ProbabilityForestClassifier

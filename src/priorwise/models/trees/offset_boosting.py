@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.numeric import safe_log, softmax
+from priorwise.common.numeric import pick, safe_log, softmax
 from priorwise.common.runtime import Deadline
 from priorwise.counts.draws import deal_into_folds
-from priorwise.models.choice import pick
 from priorwise.steps.pool import Boosted, Pool
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees import PackedTrees

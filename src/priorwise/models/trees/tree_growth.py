@@ -9,8 +9,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.numeric import pick
 from priorwise.counts.draws import deal_into_folds, draw_by_group
-from priorwise.models.choice import pick, squared_error
+from priorwise.models.candidates import squared_error
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.structure.trees import C45, DecisionTree
