@@ -173,15 +173,18 @@ def draw(summary: dict[str, tuple[float, float]], path: Path) -> None:
     for name, (seconds, loss) in summary.items():
         own = name in EFFORTS
         axes.scatter(seconds, loss, color="#0b6e4f" if own else "#888888", s=40, zorder=3)
+        # Libraries stand above their points, the flagship below, so that names do not meet.
         axes.annotate(
-            MODELS[name][0], (seconds, loss), xytext=(6, 3), textcoords="offset points", fontsize=9
-        )
+            MODELS[name][0].removeprefix("priorwise, "), (seconds, loss),
+            xytext=(0, -14 if own else 7), textcoords="offset points", ha="center", fontsize=9,
+        )  # fmt: skip
     own = sorted(summary[name] for name in EFFORTS if name in summary)
-    axes.plot(*zip(*own, strict=True), color="#0b6e4f", linewidth=1.0)
+    axes.plot(*zip(*own, strict=True), color="#0b6e4f", linewidth=1.0, label="priorwise")
+    axes.legend(frameon=False, loc="lower right")
     axes.set_xscale("log")
     axes.set_xlabel("seconds to fit, geometric mean")
     axes.set_ylabel("log-loss, geometric mean")
-    axes.margins(x=0.2)
+    axes.margins(x=0.2, y=0.15)
     figure.savefig(path)
 
 
