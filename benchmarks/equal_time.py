@@ -52,12 +52,7 @@ def main() -> None:
                 flush=True,
             )
             if given.out is not None:
-                is_new = not given.out.exists()
-                with given.out.open("a", newline="") as out:
-                    writer = csv.DictWriter(out, list(line), lineterminator="\n")
-                    if is_new:
-                        writer.writeheader()
-                    writer.writerow(line)
+                add_line(given.out, line)
     own = np.array(losses.pop("priorwise")) + 1e-3
     for model, theirs in losses.items():
         ratio = own / (np.array(theirs) + 1e-3)
@@ -65,6 +60,16 @@ def main() -> None:
             f"log-loss, 0.001 added, over that of {model}: geometric mean "
             f"{np.exp(np.log(ratio).mean()):.3f}, lower on {(ratio < 1).sum()} of {len(ratio)}"
         )
+
+
+def add_line(path: Path, line: dict[str, Any]) -> None:
+    """Add a line to a CSV file, with a header if it is the first."""
+    is_new = not path.exists()
+    with path.open("a", newline="") as out:
+        writer = csv.DictWriter(out, list(line), lineterminator="\n")
+        if is_new:
+            writer.writeheader()
+        writer.writerow(line)
 
 
 def compare(file: Path, effort: str, n_jobs: int) -> list[dict[str, Any]]:

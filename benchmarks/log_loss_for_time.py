@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 from equal_time import (
     Fitted,
+    add_line,
     boost_by_catboost,
     boost_by_lightgbm,
     boost_by_xgboost,
@@ -214,12 +215,7 @@ def main() -> None:
                 continue
             line = run(data, name, given.seconds)
             print(f"{line['set']:30}{name:16}{line['log_loss']:9.4f}{line['seconds']:9.2f}")
-            is_new = not given.out.exists()
-            with given.out.open("a", newline="") as out:
-                writer = csv.DictWriter(out, list(line), lineterminator="\n")
-                if is_new:
-                    writer.writeheader()
-                writer.writerow(line)
+            add_line(given.out, line)
     summarise(given.out)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from priorwise.common.docstrings import hook
-from priorwise.common.numeric import Trials, draw_seed
+from priorwise.common.numeric import Chosen, Trials, draw_seed
 from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_number
 from priorwise.counts.draws import deal_into_folds
@@ -283,11 +283,7 @@ class KernelSearch:
         unit, n_classes = near.median(), self.table.n_classes
         n_searched = count_searched_folds(len(self.fold), len(near.chosen) * n_classes)
         middle = (len(self.bandwidths) - 1) // 2
-        trials = Trials[float, Trial](self.bandwidths, first=middle)
-        for bandwidth in trials:
-            trial = self._try(near, unit, n_searched, bandwidth)
-            trials.tell(trial.choice.loss, trial)
-        best = trials.best
+        best = self._choose_bandwidth(near, unit, n_searched, self.bandwidths, middle)
         for n_before, n_landmarks in pairwise(N_LANDMARKS):
             is_noisy = best.model.choice.penalty >= SMALL_PENALTY
             if len(chosen) <= n_before or (is_noisy and n_landmarks == N_LANDMARKS[-1]):
@@ -295,21 +291,30 @@ class KernelSearch:
             near = near.extend(chosen[n_before:n_landmarks])
             # With more landmarks a smaller bandwidth may be better.
             smaller = [one for one in reversed(self.bandwidths) if one <= best.setting]
-            trials = Trials(smaller[:1] if is_noisy else smaller)
-            for bandwidth in trials:
-                trial = self._try(near, unit, n_searched, bandwidth)
-                trials.tell(trial.choice.loss, trial)
-            if trials.best.loss >= best.loss:
+            tried = smaller[:1] if is_noisy else smaller
+            more = self._choose_bandwidth(near, unit, n_searched, tried)
+            if more.loss >= best.loss:
                 break
-            best = trials.best
+            best = more
         return best.model
 
-    def _try(self, near: Neighbours, unit: float, n_searched: int, bandwidth: float) -> Trial:
-        basis = NystromBasis.compute(near.among, 1.0 / (2.0 * bandwidth**2 * unit))
-        regression = FoldLogistic(
-            basis.transform(near.distance), 0, self.table.n_classes, self.table.y,
-            self.table.weight, self.fold, self.n_threads,
-        )  # fmt: skip
-        choice = regression.search(PENALTIES, self.first_penalty, n_searched)
-        self.first_penalty = max(0, PENALTIES.index(choice.penalty) - 1)
-        return Trial(near.chosen, bandwidth, basis, regression, choice)
+    def _choose_bandwidth(
+        self,
+        near: Neighbours,
+        unit: float,
+        n_searched: int,
+        bandwidths: list[float],
+        first: int = 0,
+    ) -> Chosen[float, Trial]:
+        """Choose a bandwidth, and the penalty of each, with some landmarks."""
+        trials = Trials[float, Trial](bandwidths, first=first)
+        for bandwidth in trials:
+            basis = NystromBasis.compute(near.among, 1.0 / (2.0 * bandwidth**2 * unit))
+            regression = FoldLogistic(
+                basis.transform(near.distance), 0, self.table.n_classes, self.table.y,
+                self.table.weight, self.fold, self.n_threads,
+            )  # fmt: skip
+            choice = regression.search(PENALTIES, self.first_penalty, n_searched)
+            self.first_penalty = max(0, PENALTIES.index(choice.penalty) - 1)
+            trials.tell(choice.loss, Trial(near.chosen, bandwidth, basis, regression, choice))
+        return trials.best

@@ -246,7 +246,7 @@ def join_out_of_fold(
 
 PENALTIES = (100.0, 31.6, 10.0, 3.16, 1.0, 0.316, 0.1, 0.0316, 0.01, 0.00316, 0.001, 1e-4, 1e-5)
 FIRST_PENALTY = 2
-"""Place of the penalty that is tried first."""
+"""Place of the penalty that is tried first, 10."""
 N_LARGE_PENALTIES, MIN_ROWS_FOR_ALL = 7, 200
 """Tables of fewer rows than 200 have penalties of .1 and more: with smaller ones they overfit."""
 MAX_ROWS, MIN_ROWS = 20_000, 2_000
@@ -336,14 +336,18 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
             design.n_indicators, drawn.n_classes, drawn.y, drawn.weight, fold, self.n_threads,
         )  # fmt: skip
         monotone = read_directions(self.monotonic_cst, table.encoder, table.n_classes)
-        regression, axes = FoldLogistic(rows, *others), None
+        axes = None
         if monotone:
             nominal_first = np.argsort(~table.encoder.is_nominal_, kind="stable")
             direction = np.array(monotone)[nominal_first[design.value_feature]]
-            regression = MonotoneFoldLogistic(rows, *others, direction, design.n_splines)
+            regression: FoldLogistic = MonotoneFoldLogistic(
+                rows, *others, direction, design.n_splines
+            )
         elif design.n_splines:
             axes = PrincipalAxes.find(rows.value, drawn.weight)
             regression = FoldLogistic(axes.turn(rows), *others)
+        else:
+            regression = FoldLogistic(rows, *others)
         n_penalties = len(PENALTIES) if len(drawn.y) >= MIN_ROWS_FOR_ALL else N_LARGE_PENALTIES
         chosen = regression.search(PENALTIES[:n_penalties], FIRST_PENALTY)
         weights = regression.finish(chosen, n_folds, self.tol)

@@ -80,7 +80,7 @@ class ESKDBClassifier(StreamedClassifier):
         How a member is learnt.
     max_bins : int or "auto"
         Largest number of bins of a numeric feature in the weighted recipe; "auto" chooses from 8,
-        16, 32, 64 and 255 by the log-loss of two members on rows of one fold.
+        16, 32, 64 and 255 by the log-loss of two members, one below six, on rows of one fold.
     smoothing : str or Smoother
         How counts become probabilities in the thesis recipe: "hdp" (default), "hgs", "m-branch",
         "m-estimate", "laplace", "mle", or a smoother. The weighted recipe shrinks level by level.
@@ -287,7 +287,8 @@ class ESKDBClassifier(StreamedClassifier):
                 tried = TrialLosses([learnt[one] for one in some], rows.encoder)
                 summed = rows.sum_losses(tried, fold=0).tolist()
                 losses.update(zip(some, summed, strict=True))
-            # Others are not to take memory while further members are learnt.
+                # Others are not to take memory while further members are learnt.
+                del begun, members, tried
             trials.tell(losses[max_bins], learnt.pop(max_bins))
         return trials.best.setting, trials.best.model
 
