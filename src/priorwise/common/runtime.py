@@ -10,7 +10,8 @@ import sys
 import threading
 import time
 import warnings
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -145,13 +146,14 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Use one thread of BLAS.
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Use one thread of BLAS: inside `with`, or as a decorator of a function.
 
     The same bits on every machine, and no wait for threads that have no processor to run on.
     """
-    limits: AbstractContextManager[Any] = _blas().limit(limits=1)
-    return limits
+    with _blas().limit(limits=1):
+        yield
 
 
 def import_extra(module: str, what: str, install: str) -> Any:

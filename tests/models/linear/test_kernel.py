@@ -41,10 +41,10 @@ def spelt_out(frame: pd.DataFrame, train: pd.DataFrame) -> np.ndarray:
 
 
 def test_probabilities_are_those_of_the_formula(rng: np.random.Generator) -> None:
-    train, test = mixed_frame(rng, 200), mixed_frame(rng, 50)
+    train, test = mixed_frame(rng, 100), mixed_frame(rng, 50)
     test.loc[3, "colour"] = "never seen"
-    y = rng.integers(0, 3, 200)
-    model = KernelLogisticClassifier(n_landmarks=200, random_state=0).fit(train, y)
+    y = rng.integers(0, 3, 100)
+    model = KernelLogisticClassifier(random_state=0).fit(train, y)
     # All rows are landmarks, in an order of their own.
     indicators = np.eye(5)[model.score_.landmarks.index].sum(axis=1)[:, :4]
     rows, landmarks = spelt_out(test, train), spelt_out(train, train)
@@ -132,7 +132,7 @@ def test_all_settings_are_judged_by_the_same_rows(
         fit(self, penalty, weights, *rest)
 
     monkeypatch.setattr(FoldLogistic, "_fit", note)
-    monkeypatch.setattr(kernel, "N_LANDMARKS", (20, 40, 80))
+    monkeypatch.setattr(kernel, "N_FIRST_LANDMARKS", 20)
     # One fold would be enough for the trials of many landmarks, if they were alone.
     monkeypatch.setattr(fold_logistic, "MIN_TERMS_FOR_ONE", 300 * 2 * 30)
     KernelLogisticClassifier(80, bandwidths=(0.5, 1.0), random_state=0).fit(X, y)
@@ -218,10 +218,13 @@ def test_far_and_near_rows_have_finite_scores(rate: float, rng: np.random.Genera
     np.testing.assert_allclose(scores[:, 0], np.exp(-rate * distance).sum(axis=1), rtol=1e-14)
 
 
-def test_many_classes_have_fewer_landmarks(rng: np.random.Generator) -> None:
+def test_many_classes_have_fewer_landmarks(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "MAX_WEIGHTS", 4_200)
     X, y = rng.normal(size=(600, 3)), np.arange(600) % 60
     model = KernelLogisticClassifier(n_landmarks=500, bandwidths=(1.0,), random_state=0).fit(X, y)
-    assert n_landmarks(model) == kernel.MAX_WEIGHTS // 60
+    assert n_landmarks(model) == 70
 
 
 def test_rows_all_alike_give_the_shares_of_the_classes() -> None:

@@ -10,7 +10,6 @@ from sklearn.utils import gen_batches
 
 from priorwise import _core
 from priorwise.common.numeric import Trials, log_loss, softmax
-from priorwise.common.runtime import one_blas_thread
 from priorwise.steps.linear.design import (
     BATCH_ROWS,
     Design,
@@ -124,11 +123,11 @@ class FoldLogistic:
 
     def predict(self, weights: NDArray[np.float64], fold: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return probabilities of rows by the weights of their folds; NaN without such weights."""
-        proba = np.full((len(fold), self.n_classes), np.nan)
+        scores = np.full((len(fold), self.n_classes), np.nan)
         for place, fold_weights in enumerate(weights):
             held = np.flatnonzero(fold == place)
-            proba[held] = softmax(score(self.design.take(held), fold_weights, self.n_indicators))
-        return proba
+            scores[held] = score(self.design.take(held), fold_weights, self.n_indicators)
+        return softmax(scores)
 
     def _fit(
         self,
@@ -164,19 +163,17 @@ class PrincipalAxes:
         """Find the axes of rows of values."""
         mean = np.average(value, axis=0, weights=weight).astype(np.float64)
         squares = np.zeros((len(mean), len(mean)))
-        with one_blas_thread():
-            for batch in gen_batches(len(value), BATCH_ROWS):
-                x = value[batch] - mean
-                squares += x.T @ (x if weight is None else x * weight[batch, None])
-            length, axes = np.linalg.eigh(squares)
+        for batch in gen_batches(len(value), BATCH_ROWS):
+            x = value[batch] - mean
+            squares += x.T @ (x if weight is None else x * weight[batch, None])
+        length, axes = np.linalg.eigh(squares)
         return cls(mean, axes[:, length > MIN_EIGENVALUE * length.max(initial=0.0)])
 
     def turn(self, design: Design) -> Design:
         """Return the design with the places of rows along the axes as values."""
         value = np.empty((len(design.value), self.axes.shape[1]), dtype=np.float32)
-        with one_blas_thread():
-            for batch in gen_batches(len(value), BATCH_ROWS):
-                value[batch] = (design.value[batch] - self.mean) @ self.axes
+        for batch in gen_batches(len(value), BATCH_ROWS):
+            value[batch] = (design.value[batch] - self.mean) @ self.axes
         return Design(design.index, value)
 
     def turn_back(self, weights: NDArray[np.float64], n_indicators: int) -> NDArray[np.float64]:
@@ -242,11 +239,10 @@ def learn_leverage(
     known[1 + n_indicators :] = np.inf
     dense = np.sort(np.argsort(-known, kind="stable")[:MAX_DENSE]).astype(np.int32)
     information = np.diag(ridge[dense])
-    with one_blas_thread():
-        for batch in gen_batches(len(design.value), BATCH_ROWS):
-            x = expand_columns(design.index[batch], design.value[batch], n_indicators, dense)
-            information += (x * curvature[batch, None]).T @ x
-        values, vectors = np.linalg.eigh(information)
+    for batch in gen_batches(len(design.value), BATCH_ROWS):
+        x = expand_columns(design.index[batch], design.value[batch], n_indicators, dense)
+        information += (x * curvature[batch, None]).T @ x
+    values, vectors = np.linalg.eigh(information)
     root = vectors / np.sqrt(np.maximum(values, INTERCEPT_PENALTY))
     variance = 1.0 / (np.where(np.isfinite(known), known, 0.0) + ridge)
     variance[dense] = 0.0
@@ -267,11 +263,10 @@ def learn_kernel_leverage(
     vectors = vectors[:, -2 * MAX_DIRECTIONS :]
     information = np.zeros((vectors.shape[1], vectors.shape[1]))
     ridge = penalty * (1.0 - 1.0 / len(coef))
-    with one_blas_thread():
-        for batch in gen_batches(len(proba), BATCH_ROWS):
-            x = features.value[batch, -2 * MAX_DIRECTIONS :].astype(np.float64)
-            information += (x * curvature[batch, None]).T @ x
-        values, directions = np.linalg.eigh(information)
+    for batch in gen_batches(len(proba), BATCH_ROWS):
+        x = features.value[batch, -2 * MAX_DIRECTIONS :].astype(np.float64)
+        information += (x * curvature[batch, None]).T @ x
+    values, directions = np.linalg.eigh(information)
     values, directions = values[-MAX_DIRECTIONS:], directions[:, -MAX_DIRECTIONS:]
     values = np.maximum(values, 0.0)
     scaled = (vectors @ directions) * np.sqrt(values / (values + ridge))

@@ -152,6 +152,7 @@ class GaussianNetworkClassifier(TableClassifier):
         check_choice("nominal", self.nominal, ("tables", "ignore"))
         check_number("max_parents", self.max_parents, least=0, whole=True)
 
+    @one_blas_thread()
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         generator = np.random.default_rng(draw_seed(self.random_state))
         design = learn_design(
@@ -172,17 +173,15 @@ class GaussianNetworkClassifier(TableClassifier):
             self.structure,
             self.n_threads,
         )
-        with one_blas_thread():
-            best = search(rows, int(self.max_parents))
-            gaussians = rows.fit(best.parents).shrink(best.shrinkage, self.structure)
-            tables = rows.fit_tables()
+        best = search(rows, int(self.max_parents))
+        gaussians = rows.fit(best.parents).shrink(best.shrinkage, self.structure)
         step = Gaussians(
             Calibration.unmeasured(table.class_count.sum()),
             design,
             rows.used,
             gaussians,
             np.array(best.parents, dtype=np.intp),
-            tuple(tables),
+            tuple(rows.fit_tables()),
             rows.log_prior(),
             np.array(best.powers, dtype=np.float64),
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from priorwise.common.docstrings import hook
-from priorwise.common.numeric import Chosen, Trials, draw_seed
+from priorwise.common.numeric import Chosen, Trials, draw_seed, safe_log
 from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_number
 from priorwise.counts.draws import deal_into_folds
@@ -39,13 +38,11 @@ from priorwise.steps.step import Calibration
 PENALTIES = tuple(10.0 ** (0.5 - 0.5 * i) for i in range(16))
 FIRST_PENALTY = 3
 """Place of the penalty that is tried first, 0.1."""
-SMALL_PENALTY = 0.0032
-"""A penalty this small is chosen where classes are nearly a function of the features: there more
-landmarks are tried."""
 MAX_ROWS = 5_000
-N_LANDMARKS = 200, 400, 1_000
-"""Most landmarks that are tried: the bandwidth is chosen with the first number, the others are
-tried while the loss falls, the last only if the penalty is small."""
+N_FIRST_LANDMARKS = 100
+"""Landmarks that the bandwidth is chosen with."""
+CLEAR_SHARE = 0.5
+"""All landmarks are tried where these few leave at most this share of the classes' entropy."""
 MAX_WEIGHTS, MIN_LANDMARKS = 10_000, 50
 """At most `MAX_WEIGHTS` landmarks times classes, but at least `MIN_LANDMARKS` landmarks."""
 MIN_EIGENVALUE = 1e-6
@@ -70,9 +67,8 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     Parameters
     ----------
     n_landmarks : int
-        Most landmarks; fewer with more than 10 classes. 200 are tried first, then 400 and 1,000
-        while the out-of-fold log-loss falls; 1,000 only if the penalty is small, as it is where
-        classes are nearly a function of the features.
+        Most landmarks; fewer with more than 10 classes. 100 are tried first, and all only if the
+        out-of-fold log-loss is then at most half of that of the shares of the classes.
     bandwidths : tuple of float
         Values of s to choose from.
 
@@ -151,6 +147,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         for bandwidth in self.bandwidths:
             check_number("bandwidths", bandwidth, above=0.0)
 
+    @one_blas_thread()
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         generator = np.random.default_rng(draw_seed(self.random_state))
         linear_design = learn_design(
@@ -203,8 +200,7 @@ class NystromBasis:
     @classmethod
     def compute(cls, distance: NDArray[np.float64], rate: float) -> NystromBasis:
         """Compute the basis from the squared distances between the landmarks."""
-        with one_blas_thread():
-            values, vectors = np.linalg.eigh(np.exp(-rate * distance))
+        values, vectors = np.linalg.eigh(np.exp(-rate * distance))
         kept = values > MIN_EIGENVALUE * values[-1]
         return cls(vectors[:, kept] / np.sqrt(values[kept]), rate)
 
@@ -278,25 +274,21 @@ class KernelSearch:
     """Place of the penalty that the next trial begins with: next to that of the last."""
 
     def run(self, chosen: NDArray[np.intp]) -> Trial:
-        """Choose the bandwidth with the first of the landmarks, then how many of them."""
-        near = Neighbours.find(self.rows, chosen[: N_LANDMARKS[0]])
+        """Choose the bandwidth with the first of the landmarks, then whether to use all of them."""
+        near = Neighbours.find(self.rows, chosen[:N_FIRST_LANDMARKS])
         unit, n_classes = near.median(), self.table.n_classes
         n_searched = count_searched_folds(len(self.fold), len(near.chosen) * n_classes)
         middle = (len(self.bandwidths) - 1) // 2
-        best = self._choose_bandwidth(near, unit, n_searched, self.bandwidths, middle)
-        for n_before, n_landmarks in pairwise(N_LANDMARKS):
-            is_noisy = best.model.choice.penalty >= SMALL_PENALTY
-            if len(chosen) <= n_before or (is_noisy and n_landmarks == N_LANDMARKS[-1]):
-                break
-            near = near.extend(chosen[n_before:n_landmarks])
-            # With more landmarks a smaller bandwidth may be better.
-            smaller = [one for one in reversed(self.bandwidths) if one <= best.setting]
-            tried = smaller[:1] if is_noisy else smaller
-            more = self._choose_bandwidth(near, unit, n_searched, tried)
-            if more.loss >= best.loss:
-                break
-            best = more
-        return best.model
+        few = self._choose_bandwidth(near, unit, n_searched, self.bandwidths, middle)
+        share = self.table.class_count / self.table.class_count.sum()
+        is_clear = few.loss <= CLEAR_SHARE * -(share @ safe_log(share))
+        if len(chosen) <= N_FIRST_LANDMARKS or not is_clear:
+            return few.model
+        # With more landmarks a smaller bandwidth may be better.
+        smaller = [one for one in reversed(self.bandwidths) if one <= few.setting]
+        near = near.extend(chosen[N_FIRST_LANDMARKS:])
+        more = self._choose_bandwidth(near, unit, n_searched, smaller)
+        return more.model if more.loss < few.loss else few.model
 
     def _choose_bandwidth(
         self,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.docstrings import hook
 from priorwise.common.numeric import draw_seed, power_of_two
+from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.draws import deal_into_folds
 from priorwise.data.tables import Columns
@@ -324,6 +325,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         per_row += 12.0 * len(size.n_labels) + 24.0 * size.n_classes
         return size.table_bytes + min(size.n_rows, MAX_ROWS) * per_row
 
+    @one_blas_thread()
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         generator = np.random.default_rng(draw_seed(self.random_state))
         design = learn_design(table.columns, table.n_labels, table.weight)
