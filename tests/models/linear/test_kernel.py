@@ -136,10 +136,10 @@ def test_all_settings_are_judged_by_the_same_rows(
     # One fold would be enough for the trials of many landmarks, if they were alone.
     monkeypatch.setattr(fold_logistic, "MIN_TERMS_FOR_ONE", 300 * 2 * 30)
     KernelLogisticClassifier(80, bandwidths=(0.5, 1.0), random_state=0).fit(X, y)
-    *trials, (_, n_folds) = judged
+    *trials, (_, n_folds), (_, n_fits_of_all) = judged
     assert max(n_features for n_features, _ in trials) > 30
     assert {n_searched for _, n_searched in trials} == {5}
-    assert n_folds == 10
+    assert (n_folds, n_fits_of_all) == (10, 1)
 
 
 def test_rows_without_weight_are_no_landmarks(rng: np.random.Generator) -> None:

@@ -8,9 +8,11 @@ import pytest
 from sklearn.datasets import load_iris
 
 from priorwise import ESKDBClassifier, _core
+from priorwise.common.numeric import log_loss
 from priorwise.common.runtime import Deadline
 from priorwise.counts.draws import deal_into_folds
 from priorwise.datasets import make_led
+from priorwise.models.networks import eskdb_members
 
 SMALL = [
     ESKDBClassifier(n_estimators=5, max_parents=2, random_state=0),
@@ -124,6 +126,17 @@ def test_wrong_parameters_are_named(parameters: dict, message: str) -> None:
         ESKDBClassifier(**parameters).fit([[1.0], [2.0]], [0, 1])
 
 
+def test_tables_count_all_rows_to_predict_new_ones_only(monkeypatch) -> None:
+    X, y = load_iris(return_X_y=True)
+    model = ESKDBClassifier(5, random_state=0).fit(X, y)
+    monkeypatch.setattr(eskdb_members, "MAX_RECOUNTED_ROWS", 0)
+    without_fold = ESKDBClassifier(5, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.oof_proba_, without_fold.oof_proba_)
+    for one, other in zip(model.estimators_, without_fold.estimators_, strict=True):
+        assert one.network == other.network
+    assert log_loss(model.predict_proba(X), y) < log_loss(without_fold.predict_proba(X), y)
+
+
 def test_members_know_their_fold_when_some_are_not_learnt_in_time(monkeypatch) -> None:
     X, y = load_iris(return_X_y=True)
     # Equal rows may be in several folds.
@@ -131,6 +144,7 @@ def test_members_know_their_fold_when_some_are_not_learnt_in_time(monkeypatch) -
     y = y[first]
     late = iter([True, False, True, False])
     monkeypatch.setattr(Deadline, "over", property(lambda self: next(late)))
+    monkeypatch.setattr(eskdb_members, "MAX_RECOUNTED_ROWS", 0)
     model = ESKDBClassifier(5, max_bins=8, max_seconds=1e9, random_state=0).fit(X, y)
     assert [member.fold for member in model.estimators_] == [0, 2, 4]
     # Rows of the folds that every member has seen have no probabilities; the others have those

@@ -49,10 +49,11 @@ def assert_same_members(streamed: Any, fitted: Any, X: pd.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("parameters", "passes"),
     [
-        # Values, order of rows, (values of folds,) pairs, tables; trials of bins beforehand.
-        ({"recipe": "weighted", "max_bins": 8}, (4, 5)),
-        ({"recipe": "weighted"}, (4, 8)),
-        ({"recipe": "weighted", "missing": "impute", "max_bins": 8}, (4, 5)),
+        # Values, order of rows, (values of folds,) pairs, tables without folds, tables of all rows;
+        # trials of bins beforehand.
+        ({"recipe": "weighted", "max_bins": 8}, (5, 6)),
+        ({"recipe": "weighted"}, (5, 10)),
+        ({"recipe": "weighted", "missing": "impute", "max_bins": 8}, (5, 6)),
         # With numbers one more pass finds the order of the rows, and so their copies.
         ({"recipe": "thesis"}, (4, 5)),
         # The order is needed where some rows are held back, too.

@@ -121,6 +121,14 @@ class FoldLogistic:
         self._fit(chosen.penalty, weights, self.fold, tolerance)
         return weights
 
+    def fit_all(
+        self, chosen: PenaltyChoice, start: NDArray[np.float64], tolerance: float = TOLERANCE
+    ) -> NDArray[np.float64]:
+        """Return weights (n_classes, n_weights) learnt from all rows, from others on."""
+        weights = start[None].copy()
+        self._fit(chosen.penalty, weights, np.full_like(self.fold, -1), tolerance)
+        return np.asarray(weights[0])
+
     def predict(self, weights: NDArray[np.float64], fold: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return probabilities of rows by the weights of their folds; NaN without such weights."""
         scores = np.full((len(fold), self.n_classes), np.nan)

@@ -164,17 +164,18 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         )
         best = search.run(chosen_rows)
         weights = best.regression.finish(best.choice, n_folds, self.tol)
-        mean, landmarks = weights.mean(axis=0), rows.take(best.chosen)
+        coef = best.regression.fit_all(best.choice, weights.mean(axis=0), self.tol)
+        landmarks = rows.take(best.chosen)
         step = Kernel(
             Calibration.of({}, TAILS, table.class_count.sum()),
             linear_design,
             np.ascontiguousarray(landmarks.index.T),
             np.ascontiguousarray(landmarks.value.T),
             best.basis.rate,
-            np.ascontiguousarray(mean[:, 0]),
-            np.ascontiguousarray(mean[:, 1:] @ best.basis.vectors.T),
+            np.ascontiguousarray(coef[:, 0]),
+            np.ascontiguousarray(coef[:, 1:] @ best.basis.vectors.T),
             learn_kernel_leverage(
-                best.regression.design, best.basis.vectors, mean, best.choice.penalty, drawn.weight
+                best.regression.design, best.basis.vectors, coef, best.choice.penalty, drawn.weight
             ),
         )
         oof_proba = join_out_of_fold(

@@ -21,7 +21,7 @@ from priorwise.models.networks.eskdb_members import (
     MAX_FEATURES,
     NetworkMember,
     TrialLosses,
-    average,
+    average_for_fold,
     learn_thesis_member,
     learn_weighted_member,
 )
@@ -64,9 +64,10 @@ class ESKDBClassifier(StreamedClassifier):
 
     Two recipes. "weighted", the default, is more accurate: rows are dealt into five folds, and
     each member learns from all but one of them; its structure comes from a bootstrap and from
-    random cuts that do not look at labels, its tables from all its rows, and weights of features
-    and levels from penalised conditional likelihood on cross-fitted estimates. Of more than 200
-    features a member uses 200, drawn in proportion to mutual information. "thesis" draws MDLP
+    random cuts that do not look at labels, and weights of features and levels from penalised
+    conditional likelihood on cross-fitted estimates. Its tables count these rows to predict those
+    of the fold, and all rows, up to 50,000 of them, to predict new ones. Of more than 200 features
+    a member uses 200, drawn in proportion to mutual information. "thesis" draws MDLP
     cut points and an order of features in proportion to mutual information for each member,
     selects a sub-model by leaving rows out and smooths it (Algorithms 9-15 of Zhang's thesis).
 
@@ -96,13 +97,13 @@ class ESKDBClassifier(StreamedClassifier):
     Attributes
     ----------
     estimators_ : list of NetworkMember
-        The networks with their cut points, and the fold that each has not seen.
+        The networks with their cut points, and the fold that each was learnt without.
     oof_proba_ : array of shape (n_rows, n_classes)
         Probabilities of the training rows by members that have not seen them; NaN for a row that
         every member has seen, and for rows of weight zero. Only after `fit` with the weighted
         recipe.
     folds_ : list of int or None
-        The fold that each network has not seen.
+        The fold that each network was learnt without; only its tables may have counted it.
     max_bins_ : int
         Largest number of bins of a numeric feature. Only with the weighted recipe.
 
@@ -333,7 +334,7 @@ def _predict_out_of_fold(
         others = [member for member in members if member.fold == fold]
         if len(held) and others:
             columns = table.columns.take(held)
-            proba[held] = average(others, table.encoder, columns, n_threads)
+            proba[held] = average_for_fold(others, table.encoder, columns, n_threads)
     return proba
 
 

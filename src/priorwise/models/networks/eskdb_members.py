@@ -32,6 +32,7 @@ from priorwise.smoothing import LevelShrinkage, Smoother
 from priorwise.smoothing.base import smooth_trees
 from priorwise.structure.networks import (
     Network,
+    NetworkTrees,
     SubmodelScorer,
     draw_order,
     draw_order_by_gumbel,
@@ -50,38 +51,36 @@ from priorwise.structure.networks.rows import (
 MAX_FEATURES = 200
 """Features of a member of recipe "weighted" at most: the first ones of its order."""
 
+MAX_RECOUNTED_ROWS = 50_000
+"""Most rows of a table whose members count the rows of their fold in the end: with more, a fifth of
+them tells the tables nothing new."""
+
 LOSS_UNIT = 2.0**-20
 """Losses of trials are rounded to multiples of this, so that their sums are exact."""
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkMember:
-    """A network with cut points of its own; it has not seen the rows of `fold` (None: all seen).
+    """A network with cut points of its own.
 
-    The structure is kept in the packed scores alone: thousands of features would make its tuples
-    larger than the scores. `levels` of a weighted member are the concentration and the weight of
-    each level of each factor, with which exports turn scores into counts.
+    Its structure and weights have been learnt without the rows of `fold` (None: from all rows).
+    `without_fold`, if not None, is the network whose tables have not counted these rows either;
+    only members that have just been learnt have it. The structure is kept in the packed scores
+    alone: thousands of features would make its tuples larger than the scores. `levels` of a
+    weighted member are the concentration and the weight of each level of each factor, with which
+    exports turn scores into counts.
     """
 
     feature_names: tuple[str, ...]
     cut_network: _core.CutNetwork
     fold: int | None
     levels: NDArray[np.float64] | None = None
+    without_fold: _core.CutNetwork | None = None
 
-    @classmethod
-    def of(
-        cls,
-        cut_points: CutPoints,
-        product: _core.FactorProduct,
-        feature_names: tuple[str, ...],
-        fold: int | None,
-        levels: NDArray[np.float64] | None = None,
-    ) -> NetworkMember:
-        """Return the member of a network and the cut points of each numeric feature."""
-        points = np.concatenate([np.empty(0), *cut_points])
-        n_points = np.array([len(cuts) for cuts in cut_points], dtype=np.int32)
-        network = _core.CutNetwork(product, points, n_points)
-        return cls(feature_names, network, fold, levels)
+    @property
+    def for_fold(self) -> _core.CutNetwork:
+        """The network that predicts the rows of the fold, which it has not seen."""
+        return self.cut_network if self.without_fold is None else self.without_fold
 
     @property
     def network(self) -> Network:
@@ -115,19 +114,19 @@ class TrialLosses:
     ) -> list[NDArray[np.float64]]:
         losses = []
         for members in self.trials:
-            proba = average(members, self.encoder, columns, n_threads)
+            proba = average_for_fold(members, self.encoder, columns, n_threads)
             losses.append(np.round(-safe_log(proba[np.arange(len(y)), y]) / LOSS_UNIT))
         return losses
 
 
-def average(
+def average_for_fold(
     members: Sequence[NetworkMember],
     encoder: TableEncoder,
     columns: Columns,
     n_threads: int = 1,
 ) -> NDArray[np.float64]:
-    """Return the mean of the members' probabilities of rows that the encoder has read."""
-    networks = [member.cut_network for member in members]
+    """Return the mean of the members' probabilities of rows of their fold, which were read."""
+    networks = [member.for_fold for member in members]
     places, codes = columns.lay_out()
     return _core.average_networks(
         networks, columns.values, encoder.missing_seen, places, codes, n_threads
@@ -148,7 +147,8 @@ def learn_weighted_member(
 
     Cuts are drawn without looking at labels, the structure is learnt from a bootstrap of the
     rows, tables are counted on all rows of the group, and features and levels are weighted by
-    penalised conditional likelihood of estimates that have not counted the row they score.
+    penalised conditional likelihood of estimates that have not counted the row they score. Tables
+    for new rows then count the rows of the fold too.
     """
     draws = draw_bootstrap(group.n_rows, group.group, generator)
     cut_points = draw_quantile_cut_points(group.values, generator, max_bins=max_bins)
@@ -164,7 +164,7 @@ def learn_weighted_member(
     trees, rows = yield CountTrees(
         cut_points, group.fold, network=network, sample=scored, max_contexts=max_contexts
     )
-    log_prior = log_class_prior(trees.class_tree, LevelShrinkage().smooth(trees.class_tree))
+    log_prior = smooth_prior(trees)
     blocks = deal_into_blocks(
         None if group.group is None else group.group[scored], len(scored), generator
     )
@@ -172,8 +172,27 @@ def learn_weighted_member(
     weights = fit_weights(log_prior, estimates.scores, rows, draws[scored] == 0)
     min_rows = choose_min_rows(log_prior, estimates, rows, weights)
     product = pack_network(trees, log_prior, estimates, weights, min_rows)
+    cut_network, without_fold = add_cuts(product, cut_points), None
+    if group.n_rows <= MAX_RECOUNTED_ROWS:
+        trees, _ = yield CountTrees(
+            cut_points, network=network, sample=scored[:0], max_contexts=max_contexts
+        )
+        product = pack_network(trees, smooth_prior(trees), estimates, weights, min_rows)
+        cut_network, without_fold = add_cuts(product, cut_points), cut_network
     levels = list_levels(estimates.shrinkage, weights)
-    return NetworkMember.of(cut_points, product, network.feature_names, group.fold, levels)
+    return NetworkMember(network.feature_names, cut_network, group.fold, levels, without_fold)
+
+
+def smooth_prior(trees: NetworkTrees) -> NDArray[np.float64]:
+    """Return the logarithms of the smoothed shares of the classes."""
+    return log_class_prior(trees.class_tree, LevelShrinkage().smooth(trees.class_tree))
+
+
+def add_cuts(product: _core.FactorProduct, cut_points: CutPoints) -> _core.CutNetwork:
+    """Return a network and the cut points of each numeric feature."""
+    points = np.concatenate([np.empty(0), *cut_points])
+    n_points = np.array([len(cuts) for cuts in cut_points], dtype=np.int32)
+    return _core.CutNetwork(product, points, n_points)
 
 
 def learn_thesis_member(
@@ -209,7 +228,7 @@ def learn_thesis_member(
     counts = counted.counts[0].restrict(selection.n_features, selection.max_parents)
     probabilities = smooth_trees(counts.trees, chosen, seed=seed)
     product = pack_factors(counts, probabilities, chosen)
-    return NetworkMember.of(cut_points, product, network.feature_names, None)
+    return NetworkMember(network.feature_names, add_cuts(product, cut_points), None)
 
 
 def draw_bootstrap(
