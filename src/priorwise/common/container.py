@@ -57,10 +57,11 @@ _NO_CHECKSUM = b"00000000"
 _OWN_ENTRIES = ("format", "version", "kind")
 _STRUCTURE, _CONTENT, _METADATA = "structure", "content", "priorwise"
 _TENSOR_TYPES = {
-    "BOOL": "b1",
-    **{f"{kind.upper()}{8 * n}": f"{kind}{n}" for kind in "iu" for n in (1, 2, 4, 8)},
-    **{f"F{8 * n}": f"f{n}" for n in (2, 4, 8)},
-}
+    "BOOL": "b1", "F16": "f2", "F32": "f4", "F64": "f8",
+    "I8": "i1", "I16": "i2", "I32": "i4", "I64": "i8",
+    "U8": "u1", "U16": "u2", "U32": "u4", "U64": "u8",
+}  # fmt: skip
+"""NumPy's names of the types of safetensors."""
 
 
 class ContainerError(ValueError):
