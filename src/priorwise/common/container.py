@@ -41,17 +41,18 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from priorwise import _core
+from priorwise.common.runtime import MIB
 from priorwise.common.stored.arrays import TYPES, UNPACKERS, pack_bytes, size_of
 from priorwise.common.stored.reader import ValueReader, refuse_constant
 from priorwise.common.stored.values import StateTypes, ValueWriter
 
 FORMAT = 5
-FREE_BYTES = 1 << 26
+FREE_BYTES = 64 * MIB
 """A compressed file is unpacked to at most this size and twice its own; what would take more is not
 compressed."""
 LIST_BYTES, ITEM_BYTES = 256, 64
 """Bytes that a list or an object of a JSON text, and a value in one, take in memory."""
-MAX_HEADER = 1 << 20
+MAX_HEADER = MIB
 """Largest number of bytes of a header that `read_entries` reads."""
 _NO_CHECKSUM = b"00000000"
 _OWN_ENTRIES = ("format", "version", "kind")

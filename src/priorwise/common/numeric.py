@@ -12,6 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+MAX_WHOLE_NUMBER = 2**53
+"""Largest whole number up to which doubles tell all of them apart, and sums of whole weights are
+exact."""
+
 LEAST_PROBABILITY = float(np.finfo(float).tiny)
 """Smallest normal number: the least probability that is not zero, where logarithms are taken."""
 
@@ -116,6 +120,17 @@ def count_shares(class_count: NDArray[np.float64]) -> NDArray[np.float64]:
 
 Setting = TypeVar("Setting")
 Model = TypeVar("Model")
+
+
+def half_decades(first: float, last: float) -> tuple[float, ...]:
+    """Return powers of ten, half a decade apart, from 10^first to 10^last.
+
+    >>> [round(one, 3) for one in half_decades(1.0, -0.5)]
+    [10.0, 3.162, 1.0, 0.316]
+    """
+    n_steps = round(2.0 * abs(last - first))
+    step = 0.5 if first < last else -0.5
+    return tuple(10.0 ** (first + step * i) for i in range(n_steps + 1))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+N_FOLDS = 5
+"""Number of folds that rows are dealt into, where the size of the table does not ask for others."""
+
 MAX_HELD_BACK = 5000
 """Most rows that `draw_held_back` draws."""
 

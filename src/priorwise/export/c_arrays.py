@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.export.layout import EQUAL, Arrays, Ints, list_factors, trace_entries, whole
+from priorwise.export.layout import (
+    EQUAL,
+    SCORE_UNIT,
+    Arrays,
+    Ints,
+    list_factors,
+    trace_entries,
+    whole,
+)
 
 _KEYWORDS = (
     # C
@@ -108,8 +116,6 @@ def write_comment(text: Any) -> str:
     return re.sub(r"[^ -~]", "?", str(text)).replace("*/", "* /").replace("/*", "/ *")
 
 
-UNIT = 2.0**-24
-"""Scores are multiples of this, see the core's score trees; sums of a few are, too."""
 MAX_GROWTH = 4
 """A table of scores has at most this many cells for each listed score."""
 MAX_ANSWERS = 16
@@ -152,7 +158,7 @@ def lay_out_factors(step: Arrays) -> tuple[list[NDArray[Any]], dict[str, NDArray
 
 
 def _tabulate(factor: Arrays, n_classes: int) -> dict[str, NDArray[Any]]:
-    """Return the scores of all outcomes and entries of a factor in units of `UNIT`.
+    """Return the scores of all outcomes and entries of a factor in units of `SCORE_UNIT`.
 
     An outcome that an entry does not list has what its `rest` and the entries above say. C looks
     scores up in the table without a search. {} if it would be too large, or would not be exact.
@@ -171,7 +177,7 @@ def _tabulate(factor: Arrays, n_classes: int) -> dict[str, NDArray[Any]]:
         table[entry, is_open] = factor.rest[entry]
         if entry > 0 and factor.rest_towards_parent:
             table[entry, is_open] += table[above[entry], is_open]
-    units = table.ravel() / UNIT
+    units = table.ravel() / SCORE_UNIT
     is_small = np.isfinite(units).all() and np.abs(units).max() < 2**31 - 1
     if not is_small or (units != np.round(units)).any():
         return {}

@@ -12,10 +12,10 @@ from priorwise.common.docstrings import hook
 from priorwise.common.numeric import draw_seed
 from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_choice, check_number
-from priorwise.counts.draws import deal_into_folds
+from priorwise.counts.draws import N_FOLDS, deal_into_folds
 from priorwise.models.base import TableClassifier
 from priorwise.models.fitted import from_step
-from priorwise.models.linear.gaussian_search import N_FOLDS, GaussianRows, search
+from priorwise.models.linear.gaussian_search import GaussianRows, search
 from priorwise.models.linear.spline import join_out_of_fold, learn_design
 from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable

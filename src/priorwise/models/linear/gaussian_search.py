@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import Trials, log_loss, pick, softmax
+from priorwise.counts.draws import N_FOLDS
 from priorwise.models.linear.shrunken_gaussians import Moments, Shrinkage
 from priorwise.steps.linear.gaussians import look_up
 
-N_FOLDS = 5
 STRENGTHS, DIAGONALS = (np.inf, 4.0, 1.0, 0.3, 0.05), (0.5, 0.15, 0.02)
 """What is tried, from the simplest Gaussians on; the search begins in the middle."""
 MIDDLE = Shrinkage(STRENGTHS[2], DIAGONALS[1])

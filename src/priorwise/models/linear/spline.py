@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.docstrings import hook
-from priorwise.common.numeric import draw_seed, power_of_two
+from priorwise.common.numeric import draw_seed, half_decades, power_of_two
 from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.draws import deal_into_folds
@@ -245,7 +245,7 @@ def join_out_of_fold(
     return proba
 
 
-PENALTIES = (100.0, 31.6, 10.0, 3.16, 1.0, 0.316, 0.1, 0.0316, 0.01, 0.00316, 0.001, 1e-4, 1e-5)
+PENALTIES = half_decades(2.0, -5.0)
 FIRST_PENALTY = 2
 """Place of the penalty that is tried first, 10."""
 N_LARGE_PENALTIES, MIN_ROWS_FOR_ALL = 7, 200

@@ -21,6 +21,7 @@ from scipy.special import polygamma
 from priorwise import _core
 from priorwise.common.numeric import pick
 from priorwise.counts import CodedRows, CountTree, Factor
+from priorwise.counts.draws import N_FOLDS
 from priorwise.models.candidates import squared_error
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
@@ -122,10 +123,10 @@ def choose_candidate(
     return candidates[pick(losses)]
 
 
-N_BLOCKS = 5
+N_BLOCKS = N_FOLDS
 """Blocks of scored rows that are left out of the counts in turn."""
 
-MIN_ROWS = (160, 80, 40, 20, 10, 5, 2, 1)
+MIN_ROWS = tuple(160 // 2**i for i in range(8))
 """Numbers of rows to choose from, of which a context has at least one to be kept."""
 
 MIN_SCORED_ROWS, MAX_SCORED_ROWS = 150, 2_500

@@ -35,7 +35,7 @@ HELD_SHARE = 0.2
 MAX_JUDGED_ROWS = 5_000
 """Most rows that the strength of the shrinkage towards the parent is chosen on."""
 
-MIN_WEIGHTS = (0.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
+MIN_WEIGHTS = (0.0, *(2.0**i for i in range(2, 9)))
 MIN_PRUNED_ROWS, TOLERANCE = 5_000, 1e-3
 """In tables of at least `MIN_PRUNED_ROWS` rows, nodes that weigh less than one of
 `MIN_WEIGHTS` are not split: the largest whose log-loss is above the least by at most a share of
