@@ -209,6 +209,10 @@ class Trials(Generic[Setting, Model]):
                 break
 
 
+TOLERANCE = 1e-3
+"""Share of the least loss by which that of a much smaller model may be above it."""
+
+
 def pick(losses: Sequence[float] | NDArray[np.float64], tolerance: float = 0.0) -> int:
     """Return the place of the simplest setting, all of which have been tried.
 

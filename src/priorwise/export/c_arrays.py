@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from priorwise.export.layout import (
     EQUAL,
+    N_WAYS,
     SCORE_UNIT,
     Arrays,
     Ints,
@@ -194,16 +195,14 @@ def _list_entries(factor: Arrays) -> dict[str, NDArray[Any]]:
     }
 
 
-N_WAYS = 3
-
-
 def rank_trees(trees: Arrays) -> Arrays:
     """Return the same trees with the rank of each node's threshold among those of its feature.
 
     Thresholds of `features` ascend, `n_thresholds` of each. The rank of a number is how many of
-    them are below it. The `source` of a node is its feature's place times three plus its way, all
-    times two, plus one if ranks must be equal. The roots of all trees come first. The `child` of a
-    node is the first of its two children, which are beside each other; that of a leaf is ~row.
+    them are below it. The `source` of a node is its feature's place times `N_WAYS` plus its way,
+    all times two, plus one if ranks must be equal. The roots of all trees come first. The `child`
+    of a node is the first of its two children, which are beside each other; that of a leaf is
+    ~row.
     """
     features, place = np.unique(trees.feature, return_inverse=True)
     tables = [np.unique(trees.threshold[place == i]) for i in range(len(features))]

@@ -70,7 +70,8 @@ def add_networks(queries: StepQueries, step: Arrays, shift: int) -> str:
         "id, network, class_, s",
         f"SELECT id, network, class_, SUM(s) FROM (\n"
         f"SELECT r.id, q.network, q.class_, q.s FROM pw_row r CROSS JOIN {prior} q\nUNION ALL "
-        f"SELECT id, network, class_, {SCORE_UNIT!r} * SUM(CAST(s{len(ends) - 1} AS DOUBLE PRECISION)) "
+        f"SELECT id, network, class_, "
+        f"{SCORE_UNIT!r} * SUM(CAST(s{len(ends) - 1} AS DOUBLE PRECISION)) "
         f"FROM {scored} GROUP BY id, network, class_) u GROUP BY id, network, class_",
     )
     if len(step.guards):

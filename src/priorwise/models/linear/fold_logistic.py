@@ -19,16 +19,18 @@ from priorwise.steps.linear.design import (
     expand_columns,
 )
 
-MORE_FOLDS, MIN_ROWS_FOR_MORE, MAX_ROWS_FOR_MORE, MAX_CLASSES_FOR_MORE = 10, 200, 2_000, 50
-"""Tables of 200 to 2,000 rows and at most 50 classes have ten folds: there, weights learnt without
-a tenth of the rows are clearly better than weights learnt without a fifth."""
+FEW_ROWS, MANY_ROWS = 200, 2_000
+"""Numbers of rows at which tables are no longer small, and become large."""
+MORE_FOLDS, MAX_CLASSES_FOR_MORE = 10, 50
+"""Tables of `FEW_ROWS` to `MANY_ROWS` rows and at most 50 classes have ten folds: there, weights
+learnt without a tenth of the rows are clearly better than weights learnt without a fifth."""
 
 SEARCH_TOLERANCE, TOLERANCE = 1e-3, 3e-4
 """What a step is expected to lower the loss by at the end, as a share of it: while a penalty is
 chosen, and once it is."""
-MIN_ROWS_FOR_ONE = 2_000
 MIN_TERMS_FOR_ONE = 4_000_000
-"""From this many rows, or rows times weights, the penalty is chosen by one fold instead of all."""
+"""From `MANY_ROWS` rows, or this many rows times weights, the penalty is chosen by one fold instead
+of all."""
 
 
 def count_folds(n_folds: int | str, n_rows: int, n_classes: int) -> int:
@@ -39,13 +41,13 @@ def count_folds(n_folds: int | str, n_rows: int, n_classes: int) -> int:
     """
     if not isinstance(n_folds, str):
         return n_folds
-    has_few = MIN_ROWS_FOR_MORE <= n_rows <= MAX_ROWS_FOR_MORE
+    has_few = FEW_ROWS <= n_rows <= MANY_ROWS
     return MORE_FOLDS if has_few and n_classes <= MAX_CLASSES_FOR_MORE else N_FOLDS
 
 
 def count_searched_folds(n_rows: int, n_weights: int) -> int:
     """Return how many folds choose a penalty."""
-    is_large = n_rows >= MIN_ROWS_FOR_ONE or n_rows * n_weights >= MIN_TERMS_FOR_ONE
+    is_large = n_rows >= MANY_ROWS or n_rows * n_weights >= MIN_TERMS_FOR_ONE
     return 1 if is_large else N_FOLDS
 
 

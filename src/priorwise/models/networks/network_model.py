@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from scipy.special import polygamma
 
 from priorwise import _core
-from priorwise.common.numeric import pick
+from priorwise.common.numeric import TOLERANCE, pick
 from priorwise.counts import CodedRows, CountTree, Factor
-from priorwise.counts.draws import N_FOLDS
+from priorwise.counts.draws import MAX_JUDGED_ROWS, N_FOLDS
 from priorwise.models.candidates import squared_error
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
@@ -136,12 +136,6 @@ has them; the weights are few."""
 MAX_SCORES = 2_000_000
 """Largest number of estimates that these weights are fitted on: rows x classes x levels x features.
 """
-
-MAX_JUDGED_ROWS = 2_000
-"""Largest number of scored rows by which contexts are kept or left out."""
-
-TOLERANCE = 1e-3
-"""Largest share by which leaving out contexts may raise the log-loss of the scored rows."""
 
 FEATURE_PENALTY, LEVEL_PENALTY, INTERCEPT_PENALTY = 10.0, 0.1, 1.0
 """Ridge penalties of the weights."""
