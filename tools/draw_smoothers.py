@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from priorwise import ConditionalTable
-from priorwise.demo import SUPPORT, draw_table
+from priorwise.demo import draw_table, group_by_support
 from priorwise.smoothing import (
     HDP,
     HGS,
@@ -50,7 +50,7 @@ def estimates_of_one_context(smoother: Smoother) -> list[float]:
     return result
 
 
-def errors_by_support(smoother: Smoother) -> list[float]:
+def errors_by_support(smoother: Smoother) -> dict[str, float]:
     """Errors on the generated table of the demo, by the number of rows of a context."""
     n_train, n_test = 3000, 10_000
     rows, context, truth = draw_table(n_train + n_test, seed=1)
@@ -58,8 +58,8 @@ def errors_by_support(smoother: Smoother) -> list[float]:
     proba = table.fit(rows[:n_train], target=0, given=[1, 2, 3, 4]).predict_proba(rows[n_train:])
     squared = ((proba - truth[n_train:]) ** 2).mean(axis=1)
     seen = np.bincount(context[:n_train], minlength=context.max() + 1)[context[n_train:]]
-    groups = [(low <= seen) & (seen <= high) for low, high in SUPPORT]
-    return [float(np.sqrt(squared[group].mean())) for group in groups]
+    groups = group_by_support(seen)
+    return {label: float(np.sqrt(squared[group].mean())) for label, group in groups.items()}
 
 
 def draw_smoothers(folder: Path) -> None:
@@ -70,13 +70,12 @@ def draw_smoothers(folder: Path) -> None:
         return
     curves = {name: estimates_of_one_context(one) for name, one in SMOOTHERS.items()}
     errors = {name: errors_by_support(one) for name, one in SMOOTHERS.items()}
-    supports = [str(a) if a == b else f"{a}-{b}" if b < 10**9 else f"{a}+" for a, b in SUPPORT]
     for shown, path in paths.items():
         figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
         for name in [*(set(SMOOTHERS) - {shown}), shown]:
             style = {"color": GREY, "lw": 1} if name != shown else {"color": STRONG, "lw": 3}
             left.plot([str(n) for n in N_ROWS], curves[name], **style)
-            right.plot(supports, errors[name], **style)
+            right.plot(list(errors[name]), list(errors[name].values()), **style)
         left.axhline(0.2, color=TRUTH, lw=1, ls=":")
         left.text(len(N_ROWS) - 1, 0.21, "other contexts", ha="right", color=TRUTH, fontsize=9)
         left.set(xlabel="rows of a context, all of them yes", ylabel="estimate of p(yes)")

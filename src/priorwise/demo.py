@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -48,19 +49,30 @@ SMOOTHERS = {
     "HGS": HGS(),
     "HDP": HDP(),
 }
-STROKE = (
-    [("yes", "heavy", "tall")] + [("no", "heavy", "tall")] * 3
-    + [("yes", "heavy", "short")]
-    + [("yes", "heavy", "med")] + [("no", "heavy", "med")] * 3
-    + [("no", "light", "short")] * 3 + [("no", "light", "med")] * 3
-)  # fmt: skip
-SUPPORT = [(0, 0), (1, 1), (2, 3), (4, 7), (8, 15), (16, 63), (64, 10**9)]
+STROKE = """
+weight  height  yes  no
+heavy   tall      1   3
+heavy   short     1   0
+heavy   med       1   3
+light   short     0   3
+light   med       0   3
+"""
+"""Number of rows with and without a stroke, by weight and height."""
+
+
+def read_stroke_rows() -> list[list[str]]:
+    """Return the rows (stroke, weight, height) that the table counts."""
+    _, *lines = STROKE.strip().splitlines()
+    rows = []
+    for weight, height, yes, no in map(str.split, lines):
+        rows += [["yes", weight, height]] * int(yes) + [["no", weight, height]] * int(no)
+    return rows
 
 
 def show_stroke_table() -> None:
     print("p(stroke = yes | weight, height) from 15 rows\n")
     print(f"{'weight':8}{'height':8}{'yes/rows':>9}" + "".join(f"{s:>11}" for s in SMOOTHERS))
-    rows = [list(row) for row in STROKE]
+    rows = read_stroke_rows()
     tables = {
         name: ConditionalTable(smoother, random_state=0).fit(rows, target=0, given=[1, 2])
         for name, smoother in SMOOTHERS.items()
@@ -69,7 +81,7 @@ def show_stroke_table() -> None:
                 ("light", None), ("slim", "tall")]  # fmt: skip
     for weight, height in contexts:
         query: dict[Hashable, str] = {1: weight} if height is None else {1: weight, 2: height}
-        seen = [r for r in STROKE if r[1] == weight and height in (None, r[2])]
+        seen = [r for r in rows if r[1] == weight and height in (None, r[2])]
         share = f"{sum(r[0] == 'yes' for r in seen)}/{len(seen)}"
         cells = "".join(f"{table.query(query)['yes']:11.3f}" for table in tables.values())
         print(f"{weight:8}{height or 'any':8}{share:>9}{cells}")
@@ -90,30 +102,37 @@ def draw_table(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return np.column_stack([target, parents.T]), context, truth
 
 
+def group_by_support(support: np.ndarray) -> dict[str, np.ndarray]:
+    """Group rows by the number of training rows in their context: a label and a mask each."""
+    starts = [0, 1, 2, 4, 8, 16, 64]
+    labels = [f"{a}" if b == a + 1 else f"{a}-{b - 1}" for a, b in pairwise(starts)]
+    place = np.searchsorted(starts, support, side="right") - 1
+    return {label: place == i for i, label in enumerate([*labels, f"{starts[-1]}+"])}
+
+
 def show_generated_table() -> tuple[list[str], dict[str, list[float]]]:
     n_train, n_test = 3000, 30_000
     rows, context, truth = draw_table(n_train + n_test, seed=1)
     train, test = rows[:n_train], rows[n_train:]
     support = np.bincount(context[:n_train], minlength=context.max() + 1)[context[n_train:]]
-    groups = [(low <= support) & (support <= high) for low, high in SUPPORT]
+    groups = group_by_support(support)
     print(f"Error (RMSE to the true probabilities) of p(target | a, b, c, d) from {n_train} rows,")
     print("by the number of training rows in the context\n")
-    labels = [f"{a}" if a == b else (f"{a}-{b}" if b < 10**9 else f"{a}+") for a, b in SUPPORT]
-    cells = "".join(f"{label:>9}" for label in labels)
+    cells = "".join(f"{label:>9}" for label in groups)
     print(f"{'rows':12}{cells}{'all':>9}{'log-loss':>11}")
     errors: dict[str, list[float]] = {}
     for name, smoother in SMOOTHERS.items():
         table = ConditionalTable(smoother, random_state=0).fit(train, target=0, given=[1, 2, 3, 4])
         proba = table.predict_proba(test)
         squared = ((proba - truth[n_train:]) ** 2).mean(axis=1)
-        errors[name] = [float(np.sqrt(squared[group].mean())) for group in groups]
+        errors[name] = [float(np.sqrt(squared[group].mean())) for group in groups.values()]
         overall = np.sqrt(squared.mean())
         with np.errstate(divide="ignore"):
             log_loss = -np.log(proba[np.arange(n_test), test[:, 0]]).mean()
         cells = "".join(f"{e:9.3f}" for e in [*errors[name], overall])
         print(f"{name:12}{cells}{log_loss:11.4f}")
     print("\nMLE gives probability zero to some outcomes that occur, so its log-loss is infinite.")
-    return labels, errors
+    return list(groups), errors
 
 
 def draw_errors(labels: list[str], errors: dict[str, list[float]], path: Path) -> None:
@@ -144,25 +163,6 @@ def describe_errors(errors: dict[str, list[float]]) -> str:
     )
 
 
-CLASSIFIERS = {
-    "priorwise naive Bayes": NaiveBayesClassifier(),
-    "priorwise TAN": TANClassifier(),
-    "priorwise selective kDB": SelectiveKDBClassifier(),
-    "priorwise tree": ProbabilityTreeClassifier(random_state=0),
-    "priorwise ESKDB": ESKDBClassifier(random_state=0, n_jobs=-1),
-    "priorwise fast": PriorwiseClassifier("fast", random_state=0, n_jobs=-1),
-    "priorwise": PriorwiseClassifier(random_state=0, n_jobs=-1),
-    "sklearn naive Bayes": make_pipeline(FrameEncoder(), GaussianNB()),
-    "sklearn random forest": make_pipeline(FrameEncoder(), RandomForestClassifier(random_state=0)),
-    "sklearn logistic": make_pipeline(
-        FrameEncoder(), StandardScaler(), LogisticRegression(max_iter=1000)
-    ),
-    "sklearn boosting": make_pipeline(
-        FrameEncoder(), HistGradientBoostingClassifier(random_state=0)
-    ),
-}
-
-
 def compare_classifiers() -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Print mean scores of 2-fold cross-validation; return labels and probabilities of one set."""
     datasets = {
@@ -172,10 +172,29 @@ def compare_classifiers() -> tuple[np.ndarray, dict[str, np.ndarray]]:
         "LED digits": make_led(500, random_state=0),
         "waveform": make_waveform(500, random_state=0),
     }
+    classifiers = {
+        "priorwise naive Bayes": NaiveBayesClassifier(),
+        "priorwise TAN": TANClassifier(),
+        "priorwise selective kDB": SelectiveKDBClassifier(),
+        "priorwise tree": ProbabilityTreeClassifier(random_state=0),
+        "priorwise ESKDB": ESKDBClassifier(random_state=0, n_jobs=-1),
+        "priorwise fast": PriorwiseClassifier("fast", random_state=0, n_jobs=-1),
+        "priorwise": PriorwiseClassifier(random_state=0, n_jobs=-1),
+        "sklearn naive Bayes": make_pipeline(FrameEncoder(), GaussianNB()),
+        "sklearn random forest": make_pipeline(
+            FrameEncoder(), RandomForestClassifier(random_state=0)
+        ),
+        "sklearn logistic": make_pipeline(
+            FrameEncoder(), StandardScaler(), LogisticRegression(max_iter=1000)
+        ),
+        "sklearn boosting": make_pipeline(
+            FrameEncoder(), HistGradientBoostingClassifier(random_state=0)
+        ),
+    }
     print(f"\nClassifiers, 2-fold cross-validation, means over {', '.join(datasets)}\n")
     print(f"{'':26}{'RMSE':>8}{'log-loss':>10}{'error':>8}{'seconds':>9}")
     folds, shown = StratifiedKFold(2, shuffle=True, random_state=0), dict[str, np.ndarray]()
-    for name, model in CLASSIFIERS.items():
+    for name, model in classifiers.items():
         scores, start = [], time.perf_counter()
         for dataset, (X, y) in datasets.items():
             proba = cross_val_predict(model, X, y, cv=folds, method="predict_proba")

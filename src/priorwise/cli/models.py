@@ -47,6 +47,7 @@ from priorwise.evaluation import Protocol
 from priorwise.evaluation.scores import SCORES, cover_classes
 from priorwise.steps.explanation.formats import to_text
 from priorwise.storage.model_file import load, read_header
+from priorwise.storage.summary import N_SHOWN
 
 SCORES_SHOWN = ("cross_entropy", "rmse", "zero_one_loss", "hand_till_auc")
 Splits = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
@@ -280,10 +281,6 @@ def run_explain(options: Namespace) -> None:
     if len(frame) > options.rows:
         text += f"\n... ({len(frame) - options.rows} more rows; --rows shows them)"
     print_result(options, text, json.loads(explanation.to_json()))
-
-
-N_SHOWN = 20
-"""Number of features, and of labels of each, that are printed."""
 
 
 def run_export(options: Namespace) -> None:

@@ -41,26 +41,28 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from priorwise import _core
+from priorwise.common.runtime import MIB
 from priorwise.common.stored.arrays import TYPES, UNPACKERS, pack_bytes, size_of
 from priorwise.common.stored.reader import ValueReader, refuse_constant
 from priorwise.common.stored.values import StateTypes, ValueWriter
 
 FORMAT = 5
-FREE_BYTES = 1 << 26
+FREE_BYTES = 64 * MIB
 """A compressed file is unpacked to at most this size and twice its own; what would take more is not
 compressed."""
 LIST_BYTES, ITEM_BYTES = 256, 64
 """Bytes that a list or an object of a JSON text, and a value in one, take in memory."""
-MAX_HEADER = 1 << 20
+MAX_HEADER = MIB
 """Largest number of bytes of a header that `read_entries` reads."""
 _NO_CHECKSUM = b"00000000"
 _OWN_ENTRIES = ("format", "version", "kind")
 _STRUCTURE, _CONTENT, _METADATA = "structure", "content", "priorwise"
 _TENSOR_TYPES = {
-    "BOOL": "b1",
-    **{f"{kind.upper()}{8 * n}": f"{kind}{n}" for kind in "iu" for n in (1, 2, 4, 8)},
-    **{f"F{8 * n}": f"f{n}" for n in (2, 4, 8)},
-}
+    "BOOL": "b1", "F16": "f2", "F32": "f4", "F64": "f8",
+    "I8": "i1", "I16": "i2", "I32": "i4", "I64": "i8",
+    "U8": "u1", "U16": "u2", "U32": "u4", "U64": "u8",
+}  # fmt: skip
+"""NumPy's names of the types of safetensors."""
 
 
 class ContainerError(ValueError):

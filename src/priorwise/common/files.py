@@ -14,12 +14,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from priorwise.common.runtime import MIB
+
 GZIP_MAGIC = b"\x1f\x8b"
 MAX_GZIP_RATIO = 200
 """A gzipped file may become at most this many times as long when it is read."""
-FREE_GZIP_BYTES = 1 << 26
+FREE_GZIP_BYTES = 64 * MIB
 """A gzipped file may become this long whatever its own length is."""
-_BINARY = getattr(os, "O_BINARY", 0)
+BINARY = getattr(os, "O_BINARY", 0)
+"""Flag that keeps Windows from translating the ends of lines."""
 _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -49,7 +52,7 @@ def open_data_file(path: str | os.PathLike[str]) -> IO[bytes]:
     """
     check_regular_file(path)
     # The file may have been exchanged in between: opening a pipe must not wait for a writer.
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | BINARY)
     file = os.fdopen(descriptor, "rb")
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -12,6 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+MAX_WHOLE_NUMBER = 2**53
+"""Largest whole number up to which doubles tell all of them apart, and sums of whole weights are
+exact."""
+
 LEAST_PROBABILITY = float(np.finfo(float).tiny)
 """Smallest normal number: the least probability that is not zero, where logarithms are taken."""
 
@@ -118,6 +122,17 @@ Setting = TypeVar("Setting")
 Model = TypeVar("Model")
 
 
+def half_decades(first: float, last: float) -> tuple[float, ...]:
+    """Return powers of ten, half a decade apart, from 10^first to 10^last.
+
+    >>> [round(one, 3) for one in half_decades(1.0, -0.5)]
+    [10.0, 3.162, 1.0, 0.316]
+    """
+    n_steps = round(2.0 * abs(last - first))
+    step = 0.5 if first < last else -0.5
+    return tuple(10.0 ** (first + step * i) for i in range(n_steps + 1))
+
+
 @dataclass(frozen=True)
 class Chosen(Generic[Setting, Model]):
     """The setting of the least held-out loss, and what was learnt with it."""
@@ -192,6 +207,10 @@ class Trials(Generic[Setting, Model]):
                     break
             if self.best is not start:
                 break
+
+
+TOLERANCE = 1e-3
+"""Share of the least loss by which that of a much smaller model may be above it."""
 
 
 def pick(losses: Sequence[float] | NDArray[np.float64], tolerance: float = 0.0) -> int:

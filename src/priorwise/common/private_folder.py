@@ -13,10 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from priorwise.common.files import BINARY
+
 _LOCK = "lock"
 _PART = ".part"
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_BINARY = getattr(os, "O_BINARY", 0)
 _AT_FOLDER = os.open in os.supports_dir_fd and os.unlink in os.supports_dir_fd
 _HAS_OWNERS = hasattr(os, "geteuid")
 
@@ -56,7 +57,7 @@ class PrivateFolder:
 
     def read(self, name: str) -> bytes:
         """Return the content of a file; links and other than regular files are refused."""
-        flags = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | _BINARY
+        flags = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | BINARY
         with open(self._open(name, flags), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise OSError(f"{self.path / name} must be a regular file")
@@ -65,7 +66,7 @@ class PrivateFolder:
     def write(self, name: str, content: bytes) -> None:
         """Write a file in place of an earlier one of that name, if any."""
         unfinished = f"{secrets.token_hex(8)}{_PART}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | BINARY
         try:
             with open(self._open(unfinished, flags), "wb") as file:
                 file.write(content)
@@ -119,7 +120,7 @@ class PrivateFolder:
         computer that has ended is taken over.
         """
         while True:
-            descriptor = self._open(_LOCK, os.O_RDWR | os.O_CREAT | _NO_FOLLOW | _BINARY)
+            descriptor = self._open(_LOCK, os.O_RDWR | os.O_CREAT | _NO_FOLLOW | BINARY)
             try:
                 taken = _try_lock(descriptor)
                 holder = _read_holder(descriptor)

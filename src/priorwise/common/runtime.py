@@ -72,8 +72,12 @@ def _read(path: Path) -> str:
         return ""
 
 
-UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+KIB = 1024
+MIB = KIB**2
+"""Bytes of the units of memory."""
+UNITS = {f"{prefix}B": 1000**power for power, prefix in enumerate(("", *"KMGT"))}
+UNITS |= {f"{prefix}IB": KIB**power for power, prefix in enumerate("KMGT", start=1)}
+UNITS[""] = UNITS["B"]
 AVAILABLE_SHARE = 0.5
 """Share of the memory available that learning may take by default."""
 

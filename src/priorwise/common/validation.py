@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from priorwise.common.numeric import MAX_WHOLE_NUMBER
 from priorwise.common.runtime import warn_user
 
 
@@ -125,9 +126,6 @@ def check_relative_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64
     return weight
 
 
-MAX_TOTAL_WEIGHT = 2.0**53
-"""Largest sum of weights: sums of whole weights up to it are exact in 64-bit floating point."""
-
 MIN_MEAN_WEIGHT = 0.1
 """Mean weight below which `check_weight` warns that weights count rows."""
 
@@ -148,7 +146,7 @@ def check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     weight = check_relative_weight(sample_weight, n_rows)
     with np.errstate(over="ignore"):
         total = float(weight.sum())
-    if total > MAX_TOTAL_WEIGHT:
+    if total > MAX_WHOLE_NUMBER:
         raise ValueError(
             f"sample_weight must have a sum of at most 2**53 (9.0e15), got {total:.3g}"
         )

@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_HELD_BACK = 5000
-"""Most rows that `draw_held_back` draws."""
+N_FOLDS = 5
+"""Number of folds that rows are dealt into, where the size of the table does not ask for others."""
+
+MAX_HELD_BACK = 5_000
+"""Most rows that `draw_held_back` draws, and on which the smoothing of a forest is chosen."""
+
+MAX_JUDGED_ROWS = 2_000
+"""Most held-out rows by which the smoothing of a tree, or the contexts of a network, are chosen."""
 
 MIN_CONTINUOUS_VALUES = 30
 """Fewest distinct values of a continuous number: scales of grades and hours of a day have fewer."""

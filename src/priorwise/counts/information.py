@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from priorwise import _core
-from priorwise.common.validation import MAX_TOTAL_WEIGHT
+from priorwise.common.numeric import MAX_WHOLE_NUMBER
 from priorwise.counts.draws import Draws, draw_held_back, hash_rows
 
 MAX_KEPT_FEATURES = 2_000
@@ -278,7 +278,7 @@ def sum_weights(weight: NDArray[Any]) -> float:
 
 def check_total(total: float) -> None:
     """Raise ValueError if a sum of weights exceeds what counts can hold exactly."""
-    if total > MAX_TOTAL_WEIGHT:
+    if total > MAX_WHOLE_NUMBER:
         raise ValueError(
             f"sample_weight must have a sum of at most 2**53 (9.0e15), got {total:.3g}"
         )

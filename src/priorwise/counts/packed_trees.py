@@ -15,8 +15,10 @@ NODE = np.dtype([("threshold", np.float64), ("first", np.int32), ("split", np.in
 whether a value less than, equal to, missing or greater goes to the second child. The threshold of a
 leaf of a pruned forest is the weight of its rows."""
 
-EQUAL_BIT, MISSING_BIT, IS_SPLIT = 2, 4, 15
-"""Bits of `split`; a node of which none of the last is set is a leaf."""
+LESS_BIT, EQUAL_BIT, MISSING_BIT, GREATER_BIT = 1, 2, 4, 8
+"""Bits of `split`: which values go to the second child."""
+IS_SPLIT = LESS_BIT | EQUAL_BIT | MISSING_BIT | GREATER_BIT
+"""A node of which none of these bits is set is a leaf."""
 
 SingleRows = NDArray[np.float32] | _core.SparseNodeRows
 NodeRows = SingleRows | NDArray[np.float64]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.files import open_data_file, open_whole
 
-MAX_TABLE_CELLS = 2**24
+MAX_TABLE_CELLS = 16_000_000
 """Most probabilities that one table may have: a short file can declare a long table."""
 MAX_PARENTS = 31
 """Most parents of a variable: the table has an axis for each."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
@@ -13,28 +15,17 @@ from numpy.typing import NDArray
 
 from priorwise.common.validation import check_choice
 
-_WEKA36 = {
-    **{"anneal.ORIG": 2, "anneal": 1, "audiology": 7, "autos": 9, "balance-scale": 11},
-    **{"breast-cancer": 13, "breast-w": 15, "colic.ORIG": 25, "colic": 27, "credit-a": 29},
-    **{"credit-g": 31, "diabetes": 37, "glass": 41, "heart-c": 49, "heart-h": 51},
-    **{"heart-statlog": 53, "hepatitis": 55, "hypothyroid": 57, "ionosphere": 59, "iris": 61},
-    **{"kr-vs-kp": 3, "labor": 4, "letter": 6, "lymph": 10, "mushroom": 24},
-    **{"primary-tumor": 171, "segment": 36, "sick": 38, "sonar": 40, "soybean": 42},
-    **{"splice": 46, "vehicle": 54, "vote": 56, "vowel": 307, "waveform-5000": 60, "zoo": 62},
-}
-_UCI = {
-    **{"audiology": 7, "balance-scale": 11, "breast-w": 15, "car": 21, "cmc": 23},
-    **{"credit-g": 31, "diabetes": 37, "ecoli": 39, "heart-statlog": 53, "hepatitis": 55},
-    **{"ionosphere": 59, "iris": 61, "kr-vs-kp": 3, "letter": 6, "mfeat-fourier": 14},
-    **{"mushroom": 24, "nursery": 26, "page-blocks": 30, "pendigits": 32, "sonar": 40},
-    **{"splice": 46, "tic-tac-toe": 50, "vehicle": 54, "vote": 56, "waveform-5000": 60},
-    **{"zoo": 62, "bank-marketing": 1461, "banknote-authentication": 1462, "cnae-9": 1468},
-    **{"eeg-eye-state": 1471, "ilpd": 1480, "phoneme": 1489, "qsar-biodeg": 1494},
-    **{"wall-robot-navigation": 1497, "wdbc": 1510},
-}
-SUITES: Mapping[str, Mapping[str, int]] = MappingProxyType(
-    {"uci": MappingProxyType(_UCI), "weka36": MappingProxyType(_WEKA36)}
-)
+
+def _read_suites() -> Mapping[str, Mapping[str, int]]:
+    """Read `suites.csv`, which has a line for each data set of each suite."""
+    suites: dict[str, dict[str, int]] = {}
+    lines = files(__package__).joinpath("suites.csv").read_text(encoding="utf-8").splitlines()
+    for row in csv.DictReader(lines):
+        suites.setdefault(row["suite"], {})[row["name"]] = int(row["number"])
+    return MappingProxyType({name: MappingProxyType(suite) for name, suite in suites.items()})
+
+
+SUITES = _read_suites()
 """OpenML numbers of the data sets of each suite, by name.
 
 >>> sorted(SUITES)

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.export.layout import EQUAL, Arrays, Ints, list_factors, trace_entries, whole
+from priorwise.export.layout import (
+    EQUAL,
+    N_WAYS,
+    SCORE_UNIT,
+    Arrays,
+    Ints,
+    list_factors,
+    trace_entries,
+    whole,
+)
 
 _KEYWORDS = (
     # C
@@ -108,8 +117,6 @@ def write_comment(text: Any) -> str:
     return re.sub(r"[^ -~]", "?", str(text)).replace("*/", "* /").replace("/*", "/ *")
 
 
-UNIT = 2.0**-24
-"""Scores are multiples of this, see the core's score trees; sums of a few are, too."""
 MAX_GROWTH = 4
 """A table of scores has at most this many cells for each listed score."""
 MAX_ANSWERS = 16
@@ -152,7 +159,7 @@ def lay_out_factors(step: Arrays) -> tuple[list[NDArray[Any]], dict[str, NDArray
 
 
 def _tabulate(factor: Arrays, n_classes: int) -> dict[str, NDArray[Any]]:
-    """Return the scores of all outcomes and entries of a factor in units of `UNIT`.
+    """Return the scores of all outcomes and entries of a factor in units of `SCORE_UNIT`.
 
     An outcome that an entry does not list has what its `rest` and the entries above say. C looks
     scores up in the table without a search. {} if it would be too large, or would not be exact.
@@ -171,7 +178,7 @@ def _tabulate(factor: Arrays, n_classes: int) -> dict[str, NDArray[Any]]:
         table[entry, is_open] = factor.rest[entry]
         if entry > 0 and factor.rest_towards_parent:
             table[entry, is_open] += table[above[entry], is_open]
-    units = table.ravel() / UNIT
+    units = table.ravel() / SCORE_UNIT
     is_small = np.isfinite(units).all() and np.abs(units).max() < 2**31 - 1
     if not is_small or (units != np.round(units)).any():
         return {}
@@ -188,16 +195,14 @@ def _list_entries(factor: Arrays) -> dict[str, NDArray[Any]]:
     }
 
 
-N_WAYS = 3
-
-
 def rank_trees(trees: Arrays) -> Arrays:
     """Return the same trees with the rank of each node's threshold among those of its feature.
 
     Thresholds of `features` ascend, `n_thresholds` of each. The rank of a number is how many of
-    them are below it. The `source` of a node is its feature's place times three plus its way, all
-    times two, plus one if ranks must be equal. The roots of all trees come first. The `child` of a
-    node is the first of its two children, which are beside each other; that of a leaf is ~row.
+    them are below it. The `source` of a node is its feature's place times `N_WAYS` plus its way,
+    all times two, plus one if ranks must be equal. The roots of all trees come first. The `child`
+    of a node is the first of its two children, which are beside each other; that of a leaf is
+    ~row.
     """
     features, place = np.unique(trees.feature, return_inverse=True)
     tables = [np.unique(trees.threshold[place == i]) for i in range(len(features))]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import LEAST_PROBABILITY
+from priorwise.counts.packed_trees import EQUAL_BIT, GREATER_BIT, MISSING_BIT
 from priorwise.data.encoding.value_rules import ValueRules
 from priorwise.export.c_arrays import (
     join_items,
@@ -25,8 +26,8 @@ from priorwise.export.layout import EQUAL, GREATER, NOT_AT_MOST, Arrays, Exporte
 from priorwise.export.reading import refuse_labels, write_code
 from priorwise.steps.pool import Pool
 
-# Bits of what goes to the second child: less, equal, missing, greater.
-_WAYS = {GREATER: 8, NOT_AT_MOST: 12, EQUAL: 2}
+# Bits of what goes to the second child.
+_WAYS = {GREATER: GREATER_BIT, NOT_AT_MOST: GREATER_BIT | MISSING_BIT, EQUAL: EQUAL_BIT}
 
 MAX_TEXT = 4095
 """Most bytes of a text in C99 that every compiler takes."""

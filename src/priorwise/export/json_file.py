@@ -20,6 +20,7 @@ from priorwise.data.encoding.value_rules import ValueRules
 from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
 from priorwise.export.layout import (
+    SCORE_UNIT,
     Arrays,
     ExportedModel,
     lay_out,
@@ -37,10 +38,7 @@ Floats = NDArray[np.float64]
 MAX_DIFFERENCE = 1e-10
 """Largest change of a probability by rows of leaves that are computed from counts."""
 
-UNIT = 2.0**24
-"""Scores are multiples of one over this number."""
-
-MAX_COUNT = 2.0**24
+MAX_COUNT = 2.0 / float(np.finfo(np.float32).eps)
 """Rows of an entry are known exactly below this number, since they are stored in 32 bits."""
 
 
@@ -155,7 +153,7 @@ def _count_cells(factor: Arrays, n_classes: int, levels: Floats, n_rows: Floats)
 
 def _round(score: Floats) -> NDArray[np.float32]:
     """Return scores as C++ rounds them, half a unit away from zero."""
-    rounded = np.sign(score) * np.floor(np.abs(score) * UNIT + 0.5) / UNIT
+    rounded = np.sign(score) * np.floor(np.abs(score) / SCORE_UNIT + 0.5) * SCORE_UNIT
     return rounded.astype(np.float32)
 
 

@@ -28,7 +28,11 @@ from priorwise.steps.trees import Trees
 
 Ints = NDArray[np.int32]
 
-GREATER, NOT_AT_MOST, EQUAL = range(3)
+SCORE_UNIT = 2.0**-24
+"""Scores of networks are multiples of this, see the core's score trees; sums of a few are, too."""
+
+N_WAYS = 3
+GREATER, NOT_AT_MOST, EQUAL = range(N_WAYS)
 """Ways of a split: a value goes to the second child if it is greater than the threshold; if it is
 greater or missing; if it is equal."""
 

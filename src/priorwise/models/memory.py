@@ -91,13 +91,18 @@ def halve(least: int) -> Smaller:
     return lambda value: max(least, int(value) // 2) if value > least else None
 
 
+def double(most: int) -> Smaller:
+    """Return a function that doubles a setting, whose models are smaller then, below `most`."""
+    return lambda value: 2 * value if value < most else None
+
+
 def take_one(least: int) -> Smaller:
     """Return a function that takes one from a setting, down to the least one."""
     return lambda value: value - 1 if value > least else None
 
 
 FEWER_THREADS = {"n_jobs": lambda n_jobs: halve(1)(effective_n_jobs(n_jobs))}
-LARGER_LEAVES = {"min_samples_leaf": lambda n: 2 * n if n < 64 else None}
+LARGER_LEAVES = {"min_samples_leaf": double(64)}
 
 
 @dataclass(frozen=True)

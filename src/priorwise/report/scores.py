@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.texts import count, show_percent, show_probability
-from priorwise.counts.draws import deal_into_folds
+from priorwise.counts.draws import N_FOLDS, deal_into_folds
 from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
 from priorwise.report.explorer import take_rows
 from priorwise.report.html import Number, figure, grid, paragraph, section, table
 from priorwise.report.svg import Chart, cut_text, show_interval
 
-N_FOLDS = 5
 MAX_BASELINE_ROWS = 20_000
 """Most rows that the naive Bayes classifier beside the model is cross-validated on."""
 

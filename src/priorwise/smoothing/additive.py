@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.numeric import half_decades
 from priorwise.common.validation import check_number
 from priorwise.counts import CountTree
 from priorwise.smoothing.base import Shrinkage, Smoother, TunedSmoother, path_to
@@ -181,7 +182,7 @@ class MBranch(Smoother, name="m-branch"):
         return Shrinkage(np.minimum(weight, LARGEST), towards_parent=True)
 
 
-LAM_CANDIDATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+LAM_CANDIDATES = half_decades(-1.0, 2.5)
 
 
 class HierarchicalShrinkage(TunedSmoother, name="shrinkage"):
@@ -198,8 +199,8 @@ class HierarchicalShrinkage(TunedSmoother, name="shrinkage"):
     Parameters
     ----------
     lam : float or "cv", default="cv"
-        The strength, in rows of the parent; above 0. "cv" lets the model choose among 0.1, 0.3, 1,
-        3, 10, 30, 100 and 300 on held-out rows.
+        The strength, in rows of the parent; above 0. "cv" lets the model choose among powers of
+        ten, half a decade apart, from 0.1 to 316 on held-out rows.
 
     Examples
     --------

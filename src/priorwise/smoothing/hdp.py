@@ -27,14 +27,15 @@ class Prior:
 
     shape: float
     rate: float
-    start: float
+
+    @property
+    def start(self) -> float:
+        """The mean of the prior, at most `MAX_START`."""
+        return min(self.shape / self.rate, MAX_START)
 
 
-PRIORS = {
-    "diffuse": Prior(1.0, 0.02, 20.0),
-    "network": Prior(1.0, 0.1, 10.0),
-    "thesis": Prior(2.0, 1.0, 2.0),
-}
+PRIORS = {"diffuse": Prior(1.0, 0.02), "network": Prior(1.0, 0.1), "thesis": Prior(2.0, 1.0)}
+MAX_START = 20.0
 
 
 class HDP(Smoother, name="hdp"):
@@ -172,7 +173,7 @@ class HDP(Smoother, name="hdp"):
         rate = named.rate if self.prior_rate is None else self.prior_rate
         check_number("prior_shape", shape, least=1e-9, most=1e9)
         check_number("prior_rate", rate, least=1e-9, most=1e9)
-        return Prior(shape, rate, min(shape / rate, PRIORS["diffuse"].start))
+        return Prior(shape, rate)
 
     def _first_discount(self) -> float | None:
         """Return the discount at which inference starts; None without discounts."""

@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.docstrings import describe
+from priorwise.common.numeric import half_decades
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts import CountTree
 from priorwise.smoothing.base import TREE, Smoother, path_to
 
-WEIGHT_CANDIDATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+WEIGHT_CANDIDATES = half_decades(-1.0, 1.5)
 GROWTH_CANDIDATES = (0.5, 0.7, 1.0, 1.4, 2.0)
 LOG_WEIGHT_BOUNDS = (-7.0, 12.0)
 MAX_STEPS = 10_000

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.constants import golden
 from scipy.special import ndtri
 
 from priorwise.common.numeric import safe_log
@@ -30,9 +31,6 @@ MAX_SCORES = 2_000
 
 MIN_SPREAD_SCORES = 20_000
 """Fewest scores, rows times values of u, that a quantile is found from."""
-
-GOLDEN_RATIO = (np.sqrt(5.0) - 1.0) / 2.0
-"""The fractions of its multiples are spread evenly, those of each stretch of multiples too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +146,9 @@ def summarise_scores(
     # Rows of near scores get values of u that are far from each other.
     order = np.lexsort((least + true, least))
     n_values = -(-MIN_SPREAD_SCORES // max(n_known, 1))
-    u = np.repeat(GOLDEN_RATIO * np.arange(n_known, dtype=np.float64), n_values)
+    # The fractions of the multiples of the golden ratio are spread evenly, those of each stretch of
+    # multiples too.
+    u = np.repeat((golden - 1.0) * np.arange(n_known, dtype=np.float64), n_values)
     u += np.tile(np.arange(n_values, dtype=np.float64) / float(n_values), n_known)
     u -= np.floor(u)
     scores = np.repeat(least[order], n_values) + u * np.repeat(true[order], n_values)

@@ -15,7 +15,7 @@ from priorwise.data.encoding.schema import ColumnSchema
 from priorwise.storage.model_file import list_states
 
 N_SHOWN = 20
-"""Number of features and classes that are printed."""
+"""Number of classes, features, and labels of each that are printed."""
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from priorwise.common.container import ContainerError, from_bytes, to_bytes
 from priorwise.common.private_folder import PrivateFolder
+from priorwise.common.runtime import MIB
 from priorwise.counts import CodedRows
 from priorwise.streaming.passes import Coder
 from priorwise.streaming.survey_pass import SurveyedBatch
 
-MIN_FREE_BYTES = 2**28
+MIN_FREE_BYTES = 256 * MIB
 """With less free space on the disk than this, a cache that is not required gives up."""
 _NAME = re.compile(r"(\d{15})-(\d{1,15})\.rows")
 
@@ -214,7 +215,7 @@ def _check_codes(rows: CodedRows, least: int) -> None:
             raise ValueError(f"codes must lie in {first}..{arity - 1}")
 
 
-WIDTHS = (2, 4, 8, 16, 32)
+WIDTHS = tuple(2**i for i in range(1, 6))
 """Bits of a code."""
 MAX_PER_UNIT = 8 // WIDTHS[0]
 """Most codes of a packed unit."""

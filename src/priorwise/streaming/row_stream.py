@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.runtime import resolve_limit
+from priorwise.common.runtime import KIB, resolve_limit
 from priorwise.common.validation import warn_of_copies
 from priorwise.counts import CodedRows, Information, NumberEquality
 from priorwise.data.cuts import ValueCounts
@@ -51,9 +51,9 @@ BYTES_PER_VALUE = 20
 """Of a batch at work: as it is read, as numbers or places among labels, and as codes."""
 BYTES_PER_CONTEXT = 256
 """Of a context of about four outcomes, while two trees become one."""
-MAX_PAIR_CELLS = 2**26
-NO_LIMIT = 2**50
-"""Bytes that are planned with where the system does not say what is available."""
+MAX_PAIR_CELLS = 64_000_000
+NO_LIMIT = KIB**5
+"""Bytes, a pebibyte, that are planned with where the system does not say what is available."""
 
 
 @dataclass(frozen=True)

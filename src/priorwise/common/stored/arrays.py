@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.runtime import KIB
+
 TYPES = ("b1", "u1", "i1", "u2", "i2", "f2", "u4", "i4", "f4", "u8", "i8", "f8")
 """Types of arrays, by NumPy's names without the order of bytes."""
 _DTYPES = {name: np.dtype(name) for name in TYPES}
@@ -96,7 +98,7 @@ def size_of(shape: Any) -> int:
 
 MAX_WINDOW_BITS = 25
 """Binary logarithm of the bytes that zstandard may look back by, for which it takes memory."""
-PIECE = 1 << 18
+PIECE = 256 * KIB
 """Bytes that are unpacked at a time."""
 
 

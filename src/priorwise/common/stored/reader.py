@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
@@ -25,7 +26,6 @@ from priorwise.common.stored.values import (
 _SHARED = frozenset({"array", "objects", "state", "text", "times"})
 """Kinds of values that a later one may refer to."""
 _TIMES = re.compile(r"[mM]8(\[\d{0,6}[a-zA-Z]{1,2}\])?")
-_MAX_CODE_POINT = 0x10FFFF
 _NO_KIND = "an object must have one key, a kind of value"
 
 
@@ -167,7 +167,7 @@ def _make_objects(shape: Any, items: Any) -> NDArray[Any]:
 
 def _make_text(points: NDArray[Any]) -> NDArray[Any]:
     points = _of_type(points, np.uint32)
-    if points.ndim == 0 or points.shape[-1] == 0 or points.max(initial=0) > _MAX_CODE_POINT:
+    if points.ndim == 0 or points.shape[-1] == 0 or points.max(initial=0) > sys.maxunicode:
         raise ValueError("an array of text holds something that is no text")
     return points.view(f"=U{points.shape[-1]}").reshape(points.shape[:-1])
 

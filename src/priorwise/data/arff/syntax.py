@@ -261,9 +261,9 @@ def _shorten(text: str) -> str:
 
 MAX_CHUNK_LINES = 20_000
 """Lines that are read together."""
-MAX_CHUNK_CELLS = 2**24
+MAX_CHUNK_CELLS = 16_000_000
 """Cells of the lines that are read together, where there are many attributes."""
-MAX_SPARSE_CELLS = 2**26
+MAX_SPARSE_CELLS = 64_000_000
 """Cells of the table that the sparse rows of one file may become.
 
 A sparse row of two characters becomes as many cells as there are attributes, so the length of a

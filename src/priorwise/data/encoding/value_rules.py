@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from priorwise.common.numeric import MAX_WHOLE_NUMBER
 from priorwise.data.tables.column_kinds import choose_columns
 from priorwise.data.tables.label_keys import as_float, is_number, label_key
 
 if TYPE_CHECKING:
     from priorwise.data.encoding.encoder import TableEncoder
-
-MAX_WHOLE_NUMBER = 2**53
-"""Largest whole number up to which doubles tell all of them apart."""
 
 
 @dataclass

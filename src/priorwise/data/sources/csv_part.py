@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.files import open_data_file
+from priorwise.common.runtime import KIB, MIB
 from priorwise.data.columns import MISSING_MARKS
 from priorwise.data.sources.part import (
     FilePart,
@@ -31,7 +32,7 @@ QUOTE, NEWLINE, ENDS = ord('"'), ord("\n"), b",\n\r"
 IS_EDGE = np.isin(np.arange(256), list(ENDS + b'"'))
 """Of each byte, whether a quote may open behind it and close before it, or it is a quote."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_BLOCK_BYTES = 1 << 20
+_BLOCK_BYTES = MIB
 
 
 class QuoteCheck:
@@ -153,9 +154,9 @@ def check_quotes(file: IO[bytes], name: str) -> None:
             pass
 
 
-_FIRST_BLOCKS = (4 << 20, 32 << 20, 256 << 20)
+_FIRST_BLOCKS = (4 * MIB, 32 * MIB, 256 * MIB)
 """Bytes of the block that shows what columns hold: the first of these that has a whole row."""
-_MAX_BLOCK_BYTES, _MIN_BLOCK_BYTES = 1 << 20, 1 << 15
+_MAX_BLOCK_BYTES, _MIN_BLOCK_BYTES = MIB, 32 * KIB
 """Of the blocks that are read; pyarrow keeps about 40 of them."""
 _COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
 

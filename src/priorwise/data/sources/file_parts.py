@@ -13,6 +13,7 @@ from itertools import islice
 from typing import IO, Any
 
 from priorwise.common.files import open_data_file
+from priorwise.common.runtime import KIB, MIB
 from priorwise.data.arff.reader import ArffData, choose_frame_kind, read_header
 from priorwise.data.arff.syntax import Attribute, RowReader, chunk_lines
 from priorwise.data.sources.part import (
@@ -89,7 +90,7 @@ class IpcPart(FilePart):
                         yield reader.get_batch(i)
 
 
-_BUFFER_BYTES = 1 << 16
+_BUFFER_BYTES = 64 * KIB
 # The row labels of a pandas frame are stored beside its columns.
 _INDEX_COLUMN = re.compile(r"__index_level_\d+__")
 
@@ -173,7 +174,7 @@ def _is_text(arrow: Any, kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
-_BLOCK_BYTES = 1 << 20
+_BLOCK_BYTES = MIB
 _TEXT_FACTOR = 4
 """Room that a cell takes as text, in a line, a row and a column, in values of a batch."""
 

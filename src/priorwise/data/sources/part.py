@@ -15,11 +15,11 @@ import narwhals as nw
 import numpy as np
 
 from priorwise.common.container import to_bytes
-from priorwise.common.runtime import import_extra
+from priorwise.common.runtime import KIB, import_extra
 from priorwise.data.tables import RawTable
 from priorwise.data.tables.categories import sorted_labels
 
-EDGE_BYTES = 1 << 16
+EDGE_BYTES = 64 * KIB
 """Bytes at the beginning and at the end of a file that its identity depends on."""
 
 

@@ -21,14 +21,9 @@ BOOLEANS = (bool, np.bool_)
 NUMBERS = (Real, Decimal)
 MISSING_TYPES = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 
-SPACES = "".join(
-    map(
-        chr,
-        [*range(9, 14), *range(28, 33), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B)]
-        + [0x2028, 0x2029, 0x202F, 0x205F, 0x3000],
-    )
-)
-"""Characters that are left out around a text: Python's white space. Exports have the same list."""
+SPACES = "".join(filter(str.isspace, map(chr, range(0x3001))))
+"""Characters that are left out around a text: Python's white space, of which the
+ideographic space U+3000 is the last. Exports have the same list."""
 NUMBER_PATTERN = r"[+-]?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 """How a text means a number. It has at most 15 digits and no leading zeros: longer ones and "007"
 are identifiers."""

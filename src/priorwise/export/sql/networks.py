@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.export.layout import Arrays, list_factors
+from priorwise.export.layout import SCORE_UNIT, Arrays, list_factors
 from priorwise.export.sql.text import softmax
 
 if TYPE_CHECKING:
     from priorwise.export.sql.steps import StepQueries
-
-_UNIT = repr(2.0**-24)
-"""Scores of networks are multiples of it."""
 
 MAX_LEVELS = 12
 """Most levels of contexts that are joined at once: SQLite joins at most 64 tables."""
@@ -73,7 +70,8 @@ def add_networks(queries: StepQueries, step: Arrays, shift: int) -> str:
         "id, network, class_, s",
         f"SELECT id, network, class_, SUM(s) FROM (\n"
         f"SELECT r.id, q.network, q.class_, q.s FROM pw_row r CROSS JOIN {prior} q\nUNION ALL "
-        f"SELECT id, network, class_, {_UNIT} * SUM(CAST(s{len(ends) - 1} AS DOUBLE PRECISION)) "
+        f"SELECT id, network, class_, "
+        f"{SCORE_UNIT!r} * SUM(CAST(s{len(ends) - 1} AS DOUBLE PRECISION)) "
         f"FROM {scored} GROUP BY id, network, class_) u GROUP BY id, network, class_",
     )
     if len(step.guards):
@@ -239,6 +237,6 @@ def _tabulate(factors: list[Arrays]) -> dict[str, dict[str, Any]]:
 
 
 def _in_units(scores: NDArray[Any]) -> NDArray[Any]:
-    """Return scores as multiples of 2**-24: whole numbers unless one is infinite."""
-    units = np.asarray(scores, dtype=np.float64) * 2.0**24
+    """Return scores as multiples of `SCORE_UNIT`: whole numbers unless one is infinite."""
+    units = np.asarray(scores, dtype=np.float64) / SCORE_UNIT
     return units.astype(np.int64) if np.isfinite(units).all() else units

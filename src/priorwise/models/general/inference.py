@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from priorwise.common.runtime import import_extra
 from priorwise.data.bif import BifVariable
 
-MAX_CLIQUE_CELLS = 2**24
+MAX_CLIQUE_CELLS = 16_000_000
 """Most cells of a product of tables; beyond, inference is left to other libraries."""
 
 ROWS = -1

@@ -19,7 +19,7 @@ from priorwise.smoothing import Smoother
 from priorwise.smoothing.hdp import draw_missing_levels
 from priorwise.structure.networks import Network
 
-MAX_DENSE_CELLS = 2**27
+MAX_DENSE_CELLS = 128_000_000
 """Most cells of a table that is spread out over all contexts."""
 
 Codes = Sequence[NDArray[np.int32]]

@@ -10,6 +10,7 @@ from sklearn.utils import gen_batches
 
 from priorwise import _core
 from priorwise.common.numeric import Trials, log_loss, softmax
+from priorwise.counts.draws import N_FOLDS
 from priorwise.steps.linear.design import (
     BATCH_ROWS,
     Design,
@@ -18,22 +19,18 @@ from priorwise.steps.linear.design import (
     expand_columns,
 )
 
-N_FOLDS = 5
-"""Number of folds that choose the penalty, and number of folds of a table by default."""
-
-MORE_FOLDS, MIN_ROWS_FOR_MORE, MAX_ROWS_FOR_MORE, MAX_CLASSES_FOR_MORE = 10, 200, 2_000, 50
-"""Tables of 200 to 2,000 rows and at most 50 classes have ten folds: there, weights learnt without
-a tenth of the rows are clearly better than weights learnt without a fifth."""
+FEW_ROWS, MANY_ROWS = 200, 2_000
+"""Numbers of rows at which tables are no longer small, and become large."""
+MORE_FOLDS, MAX_CLASSES_FOR_MORE = 10, 50
+"""Tables of `FEW_ROWS` to `MANY_ROWS` rows and at most 50 classes have ten folds: there, weights
+learnt without a tenth of the rows are clearly better than weights learnt without a fifth."""
 
 SEARCH_TOLERANCE, TOLERANCE = 1e-3, 3e-4
 """What a step is expected to lower the loss by at the end, as a share of it: while a penalty is
 chosen, and once it is."""
-PATIENCE = 1.005
-"""As long as no penalty is better than the first, others are tried while the loss is at most so
-many times that of the first."""
-MIN_ROWS_FOR_ONE = 2_000
 MIN_TERMS_FOR_ONE = 4_000_000
-"""From this many rows, or rows times weights, the penalty is chosen by one fold instead of all."""
+"""From `MANY_ROWS` rows, or this many rows times weights, the penalty is chosen by one fold instead
+of all."""
 
 
 def count_folds(n_folds: int | str, n_rows: int, n_classes: int) -> int:
@@ -44,13 +41,13 @@ def count_folds(n_folds: int | str, n_rows: int, n_classes: int) -> int:
     """
     if not isinstance(n_folds, str):
         return n_folds
-    has_few = MIN_ROWS_FOR_MORE <= n_rows <= MAX_ROWS_FOR_MORE
+    has_few = FEW_ROWS <= n_rows <= MANY_ROWS
     return MORE_FOLDS if has_few and n_classes <= MAX_CLASSES_FOR_MORE else N_FOLDS
 
 
 def count_searched_folds(n_rows: int, n_weights: int) -> int:
     """Return how many folds choose a penalty."""
-    is_large = n_rows >= MIN_ROWS_FOR_ONE or n_rows * n_weights >= MIN_TERMS_FOR_ONE
+    is_large = n_rows >= MANY_ROWS or n_rows * n_weights >= MIN_TERMS_FOR_ONE
     return 1 if is_large else N_FOLDS
 
 
@@ -93,7 +90,7 @@ class FoldLogistic:
         weights = np.zeros((n_searched, self.n_classes, n_weights))
         fold = self.fold % N_FOLDS
 
-        trials = Trials[float, NDArray[np.float64]](penalties, first=first, patience=PATIENCE)
+        trials = Trials[float, NDArray[np.float64]](penalties, first=first)
         for penalty in trials:
             self._fit(penalty, weights, fold, SEARCH_TOLERANCE)
             loss = log_loss(self.predict(weights, fold), self.y, self.weight)

@@ -12,10 +12,10 @@ from priorwise.common.docstrings import hook
 from priorwise.common.numeric import draw_seed
 from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_choice, check_number
-from priorwise.counts.draws import deal_into_folds
+from priorwise.counts.draws import N_FOLDS, deal_into_folds
 from priorwise.models.base import TableClassifier
 from priorwise.models.fitted import from_step
-from priorwise.models.linear.gaussian_search import N_FOLDS, GaussianRows, search
+from priorwise.models.linear.gaussian_search import MIN_ROWS, GaussianRows, search
 from priorwise.models.linear.spline import join_out_of_fold, learn_design
 from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable
@@ -24,7 +24,7 @@ from priorwise.steps.step import Calibration
 
 MAX_VALUES, MAX_CUBES = 200, 30_000_000
 """Most numeric features that are used; and their cube times the number of classes, at most."""
-MIN_ROWS, MAX_TERMS = 2_000, 200_000_000
+MAX_TERMS = 200_000_000
 """At most this many rows times classes times squared features are learnt from, or `MIN_ROWS`."""
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import Trials, log_loss, pick, softmax
+from priorwise.counts.draws import N_FOLDS
 from priorwise.models.linear.shrunken_gaussians import Moments, Shrinkage
 from priorwise.steps.linear.gaussians import look_up
 
-N_FOLDS = 5
 STRENGTHS, DIAGONALS = (np.inf, 4.0, 1.0, 0.3, 0.05), (0.5, 0.15, 0.02)
 """What is tried, from the simplest Gaussians on; the search begins in the middle."""
 MIDDLE = Shrinkage(STRENGTHS[2], DIAGONALS[1])
@@ -21,8 +21,10 @@ TABLE_STRENGTHS = 2.0 ** np.arange(-3, 11)
 POWERS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2)
 MAX_CANDIDATES = 10
 """Most nominal features that are tried as parents."""
-MIN_SEARCHED_ROWS, MAX_SEARCHED_ROWS, MAX_SEARCHED_TERMS = 2_000, 5_000, 10_000_000
-"""Fewest and most rows that choose; between them, rows times classes times squared features."""
+MIN_ROWS = 2_000
+"""Fewest rows that are learnt from, and that choose, of however many features and classes."""
+MAX_SEARCHED_ROWS, MAX_SEARCHED_TERMS = 5_000, 10_000_000
+"""Most rows that choose; and rows times classes times squared features, but `MIN_ROWS` rows."""
 FEW_FOLDS, MIN_TERMS_FOR_FEW = 2, 20_000_000
 """From so many rows times classes times squared features, the rows of two folds choose."""
 
@@ -205,7 +207,7 @@ def search(rows: GaussianRows, max_parents: int) -> Choice:
     probabilities.
     """
     n_terms = rows.n_classes * max(1, rows.values.shape[1]) ** 2
-    n_searched = np.clip(MAX_SEARCHED_TERMS // n_terms, MIN_SEARCHED_ROWS, MAX_SEARCHED_ROWS)
+    n_searched = np.clip(MAX_SEARCHED_TERMS // n_terms, MIN_ROWS, MAX_SEARCHED_ROWS)
     step = -(-len(rows.y) // int(n_searched))
     some = rows if step == 1 else rows.take(np.arange(0, len(rows.y), step))
     n_folds = FEW_FOLDS if len(some.y) * n_terms >= MIN_TERMS_FOR_FEW else N_FOLDS

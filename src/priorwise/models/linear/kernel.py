@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from priorwise.common.docstrings import hook
-from priorwise.common.numeric import Chosen, Trials, draw_seed, safe_log
+from priorwise.common.numeric import Chosen, Trials, draw_seed, half_decades, safe_log
 from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_number
 from priorwise.counts.draws import deal_into_folds
 from priorwise.models.linear.fold_logistic import (
+    MIN_EIGENVALUE,
     TOLERANCE,
     FoldLogistic,
     PenaltyChoice,
@@ -35,7 +36,7 @@ from priorwise.steps.linear.design import BATCH_ROWS, Design
 from priorwise.steps.linear.logistic import Kernel, square_distances
 from priorwise.steps.step import Calibration
 
-PENALTIES = tuple(10.0 ** (0.5 - 0.5 * i) for i in range(16))
+PENALTIES = half_decades(0.5, -7.0)
 FIRST_PENALTY = 3
 """Place of the penalty that is tried first, 0.1."""
 MAX_ROWS = 5_000
@@ -45,7 +46,6 @@ CLEAR_SHARE = 0.5
 """All landmarks are tried where these few leave at most this share of the classes' entropy."""
 MAX_WEIGHTS, MIN_LANDMARKS = 10_000, 50
 """At most `MAX_WEIGHTS` landmarks times classes, but at least `MIN_LANDMARKS` landmarks."""
-MIN_EIGENVALUE = 1e-6
 
 
 class KernelLogisticClassifier(BaseLogisticClassifier):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.docstrings import hook
-from priorwise.common.numeric import draw_seed, power_of_two
+from priorwise.common.numeric import draw_seed, half_decades, power_of_two
 from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.draws import deal_into_folds
@@ -18,6 +18,7 @@ from priorwise.data.tables import Columns
 from priorwise.models.base import TableClassifier
 from priorwise.models.fitted import from_step
 from priorwise.models.linear.fold_logistic import (
+    FEW_ROWS,
     TOLERANCE,
     FoldLogistic,
     PrincipalAxes,
@@ -31,7 +32,7 @@ from priorwise.steps.linear.design import DEGREE, N_KNOTS, LinearDesign, Logarit
 from priorwise.steps.linear.logistic import Pieces, PiecewiseScore
 from priorwise.steps.step import Calibration
 
-MAX_VALUES = 2**20
+MAX_VALUES = 1_000_000
 """Numbers whose moments are found at a time, so that few copies of them are in memory."""
 MAX_SPLINED = 40
 """With more numeric features there are no splines."""
@@ -245,11 +246,12 @@ def join_out_of_fold(
     return proba
 
 
-PENALTIES = (100.0, 31.6, 10.0, 3.16, 1.0, 0.316, 0.1, 0.0316, 0.01, 0.00316, 0.001, 1e-4, 1e-5)
+PENALTIES = half_decades(2.0, -5.0)
 FIRST_PENALTY = 2
 """Place of the penalty that is tried first, 10."""
-N_LARGE_PENALTIES, MIN_ROWS_FOR_ALL = 7, 200
-"""Tables of fewer rows than 200 have penalties of .1 and more: with smaller ones they overfit."""
+N_LARGE_PENALTIES = 7
+"""Tables of fewer rows than `FEW_ROWS` have penalties of .1 and more: with smaller ones they
+overfit."""
 MAX_ROWS, MIN_ROWS = 20_000, 2_000
 MAX_TERMS = 10_000_000
 """At most `MAX_ROWS` rows, and at most `MAX_TERMS` rows times weights but at least `MIN_ROWS` rows,
@@ -350,7 +352,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
             regression = FoldLogistic(axes.turn(rows), *others)
         else:
             regression = FoldLogistic(rows, *others)
-        n_penalties = len(PENALTIES) if len(drawn.y) >= MIN_ROWS_FOR_ALL else N_LARGE_PENALTIES
+        n_penalties = len(PENALTIES) if len(drawn.y) >= FEW_ROWS else N_LARGE_PENALTIES
         chosen = regression.search(PENALTIES[:n_penalties], FIRST_PENALTY)
         weights = regression.finish(chosen, n_folds, self.tol)
         coef = weights.mean(axis=0)

@@ -13,7 +13,7 @@ from priorwise.common.docstrings import hook
 from priorwise.common.numeric import Trials, draw_seed
 from priorwise.common.runtime import Deadline, Progress
 from priorwise.common.validation import check_choice, check_number
-from priorwise.counts.draws import deal_into_folds
+from priorwise.counts.draws import N_FOLDS, deal_into_folds
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.memory import FEWER_THREADS, TableSize, take_one
 from priorwise.models.networks.base import MAX_CONTEXTS
@@ -36,9 +36,6 @@ from priorwise.steps.step import Calibration
 from priorwise.streaming.row_stream import RowStream
 from priorwise.structure.networks.rows import Recipe, Rows
 
-N_FOLDS = 5
-"""Folds of the weighted recipe; members of one group never see one of them."""
-
 MAX_BINS = (8, 16, 32, 64, 255)
 """Numbers of bins to choose from."""
 
@@ -50,8 +47,10 @@ CLEARLY_WORSE = 1.1
 most so many times that of the fewest."""
 
 TRIAL_PLACES = 0, N_FOLDS
-"""Places in the ensemble of the members that are learnt to try a number of bins. They have not seen
-the first fold, and those of the best number are kept. A smaller ensemble has the first alone."""
+"""Places in the ensemble of the members that are learnt to try a number of bins. The weighted
+recipe deals rows into `N_FOLDS` folds and members into as many groups; those of a group never see
+one fold. These members have not seen the first, and those of the best number are kept. A smaller
+ensemble has the first alone."""
 
 FACTORS = {"constant": 1.33, "rows": -0.26, "classes": -0.64, "gini": 0.06, "between": 0.78}
 TAILS = (0.2, 0.46)

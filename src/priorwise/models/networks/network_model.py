@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from scipy.special import polygamma
 
 from priorwise import _core
-from priorwise.common.numeric import pick
+from priorwise.common.numeric import TOLERANCE, pick
 from priorwise.counts import CodedRows, CountTree, Factor
+from priorwise.counts.draws import MAX_JUDGED_ROWS, N_FOLDS
 from priorwise.models.candidates import squared_error
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import smooth_trees
@@ -122,10 +123,10 @@ def choose_candidate(
     return candidates[pick(losses)]
 
 
-N_BLOCKS = 5
+N_BLOCKS = N_FOLDS
 """Blocks of scored rows that are left out of the counts in turn."""
 
-MIN_ROWS = (160, 80, 40, 20, 10, 5, 2, 1)
+MIN_ROWS = tuple(160 // 2**i for i in range(8))
 """Numbers of rows to choose from, of which a context has at least one to be kept."""
 
 MIN_SCORED_ROWS, MAX_SCORED_ROWS = 150, 2_500
@@ -135,12 +136,6 @@ has them; the weights are few."""
 MAX_SCORES = 2_000_000
 """Largest number of estimates that these weights are fitted on: rows x classes x levels x features.
 """
-
-MAX_JUDGED_ROWS = 2_000
-"""Largest number of scored rows by which contexts are kept or left out."""
-
-TOLERANCE = 1e-3
-"""Largest share by which leaving out contexts may raise the log-loss of the scored rows."""
 
 FEATURE_PENALTY, LEVEL_PENALTY, INTERCEPT_PENALTY = 10.0, 0.1, 1.0
 """Ridge penalties of the weights."""

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.numeric import pick, safe_log
+from priorwise.common.numeric import TOLERANCE, pick, safe_log
 from priorwise.common.runtime import map_in_threads
 from priorwise.counts import mean_row_weights
-from priorwise.counts.draws import draw_by_group
+from priorwise.counts.draws import MAX_HELD_BACK, draw_by_group
 from priorwise.counts.packed_trees import SingleRows
 from priorwise.models.candidates import squared_error
 from priorwise.models.training_table import TrainingTable
@@ -32,11 +32,8 @@ from priorwise.structure.trees.monotone import bound_forest, bound_tree
 HELD_SHARE = 0.2
 """Share of the rows that choose a smoother where all rows grow every tree."""
 
-MAX_JUDGED_ROWS = 5_000
-"""Most rows that the strength of the shrinkage towards the parent is chosen on."""
-
-MIN_WEIGHTS = (0.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
-MIN_PRUNED_ROWS, TOLERANCE = 5_000, 1e-3
+MIN_WEIGHTS = (0.0, *(2.0**i for i in range(2, 9)))
+MIN_PRUNED_ROWS = 5_000
 """In tables of at least `MIN_PRUNED_ROWS` rows, nodes that weigh less than one of
 `MIN_WEIGHTS` are not split: the largest whose log-loss is above the least by at most a share of
 `TOLERANCE`. It is often the best too: the splits of few rows say little, and most nodes are theirs.
@@ -131,7 +128,7 @@ class GrownForest:
         """Return the smoother that is best out of bag: the first of several, the last if none is.
 
         Strengths of the shrinkage towards the parent are judged by log-loss on at most
-        `MAX_JUDGED_ROWS` rows, together with the least weight of a node that is split; other
+        `MAX_HELD_BACK` rows, together with the least weight of a node that is split; other
         smoothers by squared error on all rows.
         """
         if not self.rows.out.any():
@@ -155,8 +152,8 @@ class GrownForest:
     def _log_losses(self, strengths: list[float], seed: int) -> NDArray[np.float64]:
         """Return the log-loss of every least weight of a node and every strength."""
         some = np.arange(self.table.n_rows, dtype=np.int64)
-        if len(some) > MAX_JUDGED_ROWS:
-            some = np.random.default_rng(seed).choice(some, MAX_JUDGED_ROWS, replace=False)
+        if len(some) > MAX_HELD_BACK:
+            some = np.random.default_rng(seed).choice(some, MAX_HELD_BACK, replace=False)
             some.sort()
         leasts = MIN_WEIGHTS if self.table.n_rows >= MIN_PRUNED_ROWS else MIN_WEIGHTS[:1]
         proba = self.rows.outcome_proba(

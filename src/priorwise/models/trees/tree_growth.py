@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import pick
-from priorwise.counts.draws import deal_into_folds, draw_by_group
+from priorwise.counts.draws import MAX_JUDGED_ROWS, deal_into_folds, draw_by_group
 from priorwise.models.candidates import squared_error
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
@@ -128,9 +128,6 @@ def fold_weights(
             yield part, held
 
 
-MAX_HELD_ROWS = 2000
-"""Most held-out rows of a fold that settings are judged on."""
-
 MAX_WIDTH = 1024
 """Most probabilities of one row, smoothers times classes, that are computed at once."""
 
@@ -159,7 +156,7 @@ def choose_setting(
     """Return the setting with the least squared error by k folds; the first of several.
 
     A tree of each growth is grown and smoothed on k - 1 folds and judged on at most
-    `MAX_HELD_ROWS` rows of the other. A table of one row gets the last smoother, which smooths
+    `MAX_JUDGED_ROWS` rows of the other. A table of one row gets the last smoother, which smooths
     most.
     """
     if len(growths) * len(softness) * len(smoothers) == 1:
@@ -170,7 +167,7 @@ def choose_setting(
     scale = feature_scale(table)
     weight, judged_weight = table.weights, 0.0
     for part, held in fold_weights(table, weight, n_folds, seed):
-        held = held[np.linspace(0, len(held) - 1, min(len(held), MAX_HELD_ROWS)).astype(int)]
+        held = held[np.linspace(0, len(held) - 1, min(len(held), MAX_JUDGED_ROWS)).astype(int)]
         rows = table.take(held)
         judged_weight += float(rows.weights.sum())
         for g, growth in enumerate(growths):

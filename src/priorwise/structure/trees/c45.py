@@ -134,7 +134,7 @@ class GrownRows:
             return total / n_trees[:, None]
 
 
-UNLIMITED = 2**31 - 1
+UNLIMITED = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True)
