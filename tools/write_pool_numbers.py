@@ -53,7 +53,9 @@ def _compare(origin: Origin) -> list[str]:
     """Return the other value, its log-loss, on what, and when."""
     if origin.loss is None:
         return [_write(origin.instead), "", "", ""]
-    loss = f"{origin.loss:.4f} ± {origin.error:.4f}"
+    loss = f"{origin.loss:.4f}"
+    if origin.error is not None:
+        loss += f" ± {origin.error:.4f}"
     return [_write(origin.instead), loss, origin.data, origin.date]
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.docstrings import hook
-from priorwise.common.numeric import Trials, draw_seed
+from priorwise.common.numeric import Trials, draw_seed, safe_log
 from priorwise.common.runtime import Deadline, Progress
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.draws import N_FOLDS, deal_into_folds
@@ -18,6 +18,7 @@ from priorwise.data.encoding import TableEncoder
 from priorwise.models.memory import FEWER_THREADS, TableSize, take_one
 from priorwise.models.networks.base import MAX_CONTEXTS
 from priorwise.models.networks.eskdb_members import (
+    LOSS_UNIT,
     MAX_FEATURES,
     NetworkMember,
     TrialLosses,
@@ -45,6 +46,9 @@ MIN_ROWS_PER_BIN, MIN_ROWS_PER_CELL = 40, 4
 CLEARLY_WORSE = 1.1
 """As long as no more bins are better than the fewest, still more are tried while the log-loss is at
 most so many times that of the fewest."""
+
+CLEAR_SHARE = 0.25
+"""Share of the entropy of the classes up to which `max_estimators` networks are learnt."""
 
 TRIAL_PLACES = 0, N_FOLDS
 """Places in the ensemble of the members that are learnt to try a number of bins. The weighted
@@ -74,6 +78,10 @@ class ESKDBClassifier(StreamedClassifier):
     ----------
     n_estimators : int
         Number of networks.
+    max_estimators : int or None
+        Number of networks where the classes are nearly a function of the features: where the first
+        ones leave at most a quarter of the classes' entropy in the rows of one fold, more of them
+        are better. Only for the recipe "weighted"; None, the default, is `n_estimators`.
     max_parents : int
         Largest number of parents of a feature besides the class.
     recipe : "weighted" or "thesis"
@@ -130,6 +138,7 @@ class ESKDBClassifier(StreamedClassifier):
         self,
         n_estimators: int = 30,
         *,
+        max_estimators: int | None = None,
         max_parents: int = 4,
         recipe: str = "weighted",
         max_bins: int | str = "auto",
@@ -150,6 +159,7 @@ class ESKDBClassifier(StreamedClassifier):
         verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
+        self.max_estimators = max_estimators
         self.max_parents = max_parents
         self.recipe = recipe
         self.max_bins = max_bins
@@ -197,6 +207,8 @@ class ESKDBClassifier(StreamedClassifier):
     def check_parameters(self) -> None:
         check_choice("recipe", self.recipe, ("weighted", "thesis"))
         check_number("n_estimators", self.n_estimators, least=1, whole=True)
+        if self.max_estimators is not None:
+            check_number("max_estimators", self.max_estimators, least=self.n_estimators, whole=True)
         check_number("max_parents", self.max_parents, least=0)
         check_number("max_contexts", self.max_contexts, least=1)
         check_smoothing(self.smoothing)
@@ -217,8 +229,9 @@ class ESKDBClassifier(StreamedClassifier):
             )
         rows = TableRows(table, self.n_threads) if isinstance(table, TrainingTable) else table
         n_members, deadline = int(self.n_estimators), Deadline.after(self.max_seconds)
+        most = n_members if self.max_estimators is None else int(self.max_estimators)
         progress = Progress(n_members, in_memory and self.verbose > 0, unit="members")
-        seeds = np.random.SeedSequence(seed).spawn(max(n_members, *TRIAL_PLACES) + 1)
+        seeds = np.random.SeedSequence(seed).spawn(max(most, *TRIAL_PLACES) + 1)
         fitted: dict[str, Any] = {}
         kept: dict[int, NetworkMember] = {}
         options: dict[str, Any] = {
@@ -227,6 +240,7 @@ class ESKDBClassifier(StreamedClassifier):
             "feature_names": rows.feature_names,
         }
         if self.recipe == "thesis":
+            most = n_members
             smoother, values = as_smoother(self.smoothing), rows.count_values()
             n_rows = len(rows.y) if len(smoother.candidates()) > 1 else None
             begun = [
@@ -254,6 +268,10 @@ class ESKDBClassifier(StreamedClassifier):
         learnt = rows.learn(learning, n_members)
         progress.close()
         members = [*kept.values(), *(one for one in learnt if one is not None)]
+        if n_members < most and _are_clear(members, rows, folds):
+            further = (begin(i, fitted["max_bins_"]) for i in range(n_members, most))
+            learning = [_learn_in_time(one, deadline, progress) for one in further]
+            members += [one for one in rows.learn(learning, most) if one is not None]
         fitted["step_"] = join_members(members, table.encoder, table.class_count.sum())
         fitted["folds_"] = [member.fold for member in members]
         if self.recipe == "weighted" and isinstance(table, TrainingTable):
@@ -318,6 +336,19 @@ def _learn_in_time(
     learnt = yield from member
     progress.step()
     return learnt
+
+
+def _are_clear(members: list[NetworkMember], rows: Rows, folds: NDArray[np.intp]) -> bool:
+    """Whether members leave at most `CLEAR_SHARE` of the entropy of the classes in a fold."""
+    weight = np.ones(len(folds)) if rows.draw_weight is None else rows.draw_weight
+    count = np.bincount(rows.y, weight, minlength=rows.n_classes)
+    share = count / count.sum()
+    entropy = -(share @ safe_log(share)) * weight[folds == 0].sum()
+    judging = [member for member in members if member.fold == 0]
+    if not judging:
+        return False
+    (loss,) = rows.sum_losses(TrialLosses([judging], rows.encoder), fold=0)
+    return bool(loss * LOSS_UNIT <= CLEAR_SHARE * entropy)
 
 
 def _predict_out_of_fold(

@@ -38,8 +38,8 @@ class Origin:
     loss: float | None = None
     """Geometric mean of log-loss with the other value / log-loss with this one; None if it has not
     been measured."""
-    error: float = 0.0
-    """Standard error of the mean."""
+    error: float | None = None
+    """Standard error of the mean; None for one data set."""
     data: str = ""
     """The data sets whose plan the other value changes."""
     date: str = ""
@@ -72,43 +72,47 @@ LARGER_SETS = "8 sets of 5,000 to 20,000 rows"
 class PoolNumbers:
     """The numbers that pools are planned by, apart from those of the efforts."""
 
+    # fmt: off
     tree_rows: int = chosen(
-        1_000_000,
-        "Most rows times trees: of many rows, fewer trees have to be averaged",
-        500_000,
+        1_000_000, "Most rows times trees: of many rows, fewer trees have to be averaged", 500_000,
+        1.0033, None, "magic", "2026-11-18",
     )
     tree_classes: int = chosen(
-        10_000, "Most classes times trees: more take too much time and too large a file", 5_000
+        10_000, "Most classes times trees: more take too much time and too large a file", 5_000,
+        1.0021, None, "plant-species-leaves-shape", "2026-11-18",
     )
     trees_per_class: int = chosen(
         20,
         "Fewest trees for each class, up to `max_fewest_trees` in all: with more classes a "
         "forest takes little more time, and boosting much more",
         0, 1.0100, 0.0104, "20,000 rows of connect-4 and covtype", "2026-11-18",
-    )  # fmt: skip
-    max_fewest_trees: int = chosen(100, "Most trees that `trees_per_class` asks for", 80)
-    large_rows: int = chosen(
-        50_000, "Fewest rows of a table with `max_fewest_large_trees`", 100_000_000
     )
-    max_fewest_large_trees: int = chosen(80, "`max_fewest_trees` of large tables", 40)
+    max_fewest_trees: int = chosen(80, "Most trees that `trees_per_class` asks for", 40)
     grown_share: float = chosen(
         0.7, "Share of the rows that a tree is grown from", 0.5,
         1.017, 0.0165, SMALL_SETS, "2026-11-18",
-    )  # fmt: skip
+    )
     grown_rows: int = chosen(140_000, "Most rows that a tree is grown from", 70_000)
-    network_rows: int = chosen(125_000, "Most rows times networks", 60_000)
-    network_classes: int = chosen(500, "Most classes times networks", 250)
-    min_networks: int = chosen(5, "Fewest networks", 3)
+    network_rows: int = chosen(
+        125_000, "Most rows times networks", 60_000,
+        1.0081, 0.0029, "magic, letter and kr-vs-k", "2026-11-18",
+    )
+    network_classes: int = chosen(
+        500, "Most classes times networks", 250,
+        0.9999, None, "letter", "2026-11-18",
+    )
+    min_networks: int = chosen(5, "Fewest networks", 3, 1.0025, None, "connect-4", "2026-11-18")
     max_parents: int = chosen(
         2, "Most parents of a feature in a network, beside the class", 4,
         1.0055, 0.0031, MORE_SETS, "2026-11-18",
-    )  # fmt: skip
+    )
     deep_rows: int = chosen(
         5_000, "Fewest rows of a table whose networks have more parents", 100_000_000,
         1.0045, 0.0035, LARGER_SETS, "2026-11-18",
-    )  # fmt: skip
+    )
     max_deep_parents: int = chosen(
-        4, "Most parents of a feature there", 2, 1.0045, 0.0035, LARGER_SETS, "2026-11-18"
+        4, "Most parents of a feature there", 2,
+        1.0045, 0.0035, LARGER_SETS, "2026-11-18",
     )
     network_features: int = chosen(
         12_000,
@@ -118,124 +122,89 @@ class PoolNumbers:
     )
     kernel_rows: int = chosen(5_000, "Most rows of a table with a kernel member", 1_000)
     kernel_scores: int = chosen(
-        20_000,
-        "Rows times classes up to which there is a kernel member beyond `kernel_rows`",
-        1_000,
+        20_000, "Rows times classes up to which there is a kernel member beyond `kernel_rows`",
+        1_000, 1.0156, None, "magic", "2026-11-18",
     )
     linear_classes: int = chosen(
         50,
         "Most classes of a table with both a linear and a kernel member, if it has more numeric "
         "features than splines are made for: the two predict much the same there",
-        10_000,
+        10_000, 0.9995, None, "plant-species-leaves-shape, in 1.7 times the time", "2026-11-18",
     )
     gaussian_features: int = chosen(
         2,
         "Fewest numeric features of a table with a Gaussian member: of one feature, splines say "
         "the same",
-        1,
-        1.131,
-        0.1228,
-        f"2 of the {SMALL_SETS}",
-        "2026-11-18",
+        1, 1.131, 0.1228, f"2 of the {SMALL_SETS}", "2026-11-18",
     )
     booster_rows: int = chosen(
-        500,
-        "Fewest rows of a table with a booster as a member",
-        2_000,
-        1.003,
-        0.0009,
-        f"2 of the {SMALL_SETS}",
-        "2026-11-18",
+        500, "Fewest rows of a table with a booster as a member", 2_000,
+        1.003, 0.0009, f"2 of the {SMALL_SETS}", "2026-11-18",
     )
-    booster_classes: int = chosen(10, "Most classes of a table with a booster as a member", 5)
+    booster_classes: int = chosen(
+        10, "Most classes of a table with a booster as a member", 5,
+        1.0164, 0.0127, "satellite and pendigits", "2026-11-18",
+    )
     booster_scores: int = chosen(
-        500_000, "Most rows times classes of a table with a booster as a member", 250_000
+        500_000, "Most rows times classes of a table with a booster as a member", 250_000,
     )
     symmetric_scores: int = chosen(
         100_000,
         "Most rows times classes of a table where the booster tries symmetric trees, of which it "
         "needs many; it tries them from 5,000 rows on",
-        0,
+        0, 1.0278, 0.0237, "satellite, pendigits, magic and adult", "2026-11-18",
     )
     booster_folds: int = chosen(
-        4, "Most folds of the booster", 2, 1.0021, 0.0002, f"2 of the {SMALL_SETS}", "2026-11-18"
+        4, "Most folds of the booster", 2,
+        1.0021, 0.0002, f"2 of the {SMALL_SETS}", "2026-11-18",
     )
     fold_rows: int = chosen(
-        400_000, "Most rows times folds of the booster; there are at least two folds", 200_000
+        400_000, "Most rows times folds of the booster; there are at least two folds", 200_000,
     )
     booster_rounds: int = chosen(
-        400,
-        "Most trees of a booster that is a member",
-        200,
-        1.0,
-        0.0,
-        f"2 of the {SMALL_SETS}",
-        "2026-11-18",
+        400, "Most trees of a booster that is a member", 200,
+        1.0, 0.0, f"2 of the {SMALL_SETS}", "2026-11-18",
     )
     boosted_rows: int = chosen(
-        500,
-        "Fewest rows to boost the pool: fewer say too little of what is left to learn",
-        1_000,
-        1.0012,
-        0.0005,
-        f"2 of the {SMALL_SETS}",
-        "2026-11-18",
+        500, "Fewest rows to boost the pool: fewer say too little of what is left to learn", 1_000,
+        1.0012, 0.0005, f"2 of the {SMALL_SETS}", "2026-11-18",
     )
     boosted_rows_per_class: int = chosen(20, "Fewest rows for each class to boost the pool", 40)
-    boosters_rows: int = chosen(80_000, "Most rows times boosters of the pool", 40_000)
+    boosters_rows: int = chosen(
+        80_000, "Most rows times boosters of the pool", 40_000,
+        1.0041, 0.0028, "magic, letter, kr-vs-k, adult and connect-4", "2026-11-18",
+    )
     column_share: float = chosen(
-        0.7,
-        "Share of the features that a boosted tree is grown from",
-        1.0,
-        1.0014,
-        0.0001,
-        f"2 of the {SMALL_SETS}",
-        "2026-11-18",
+        0.7, "Share of the features that a boosted tree is grown from", 1.0,
+        1.0014, 0.0001, f"2 of the {SMALL_SETS}", "2026-11-18",
     )
     floor: float = chosen(
         1e-3, "Least probability of a member: smaller ones are raised to it", 1e-4,
         1.0057, 0.0119, SMALL_SETS, "2026-11-18",
-    )  # fmt: skip
+    )
     penalty: float = chosen(
-        5.0,
-        "Ridge penalty that draws the weights of members towards 1 / 2",
-        1.0,
-        0.9933,
-        0.0067,
-        SMALL_SETS,
-        "2026-11-18",
+        5.0, "Ridge penalty that draws the weights of members towards 1 / 2", 1.0,
+        0.9933, 0.0067, SMALL_SETS, "2026-11-18",
     )
     intercept_penalty: float = chosen(
-        5.0,
-        "Ridge penalty that draws the intercepts of classes towards zero",
-        1.0,
-        1.01,
-        0.0068,
-        SMALL_SETS,
-        "2026-11-18",
+        5.0, "Ridge penalty that draws the intercepts of classes towards zero", 1.0,
+        1.01, 0.0068, SMALL_SETS, "2026-11-18",
     )
     n_folds: int = chosen(
-        5,
-        "Folds by which the weights of the pool are judged",
-        3,
-        0.9981,
-        0.0021,
-        SMALL_SETS,
-        "2026-11-18",
+        5, "Folds by which the weights of the pool are judged", 3,
+        0.9981, 0.0021, SMALL_SETS, "2026-11-18",
     )
     shares: tuple[float, ...] = chosen(
         (1.0, 0.5, 0.1),
         "Parts of the score that the pool may have; the shares of the classes have the rest. The "
         "last is not zero, so that intervals still see how far members differ",
-        (1.0,),
-        0.9979,
-        0.0021,
-        SMALL_SETS,
-        "2026-11-18",
+        (1.0,), 0.9979, 0.0021, SMALL_SETS, "2026-11-18",
     )
     weight_rows: int = chosen(
-        300_000, "Most rows that the weights of the pool are learnt from", 30_000
+        300_000, "Most rows that the weights of the pool are learnt from", 30_000,
+        1.0021, None, "connect-4", "2026-11-18",
     )
+    # fmt: on
 
 
 NUMBERS = PoolNumbers()
@@ -246,7 +215,11 @@ class Effort:
     """How much to learn: sizes of the default members, and settings of boosting."""
 
     boosting: BoostingPlan
-    n_networks: int = compared("Networks", 5, 1.0116, 0.0033, MORE_SETS, "2026-11-18")
+    n_networks: int = compared("Networks elsewhere", 5, 1.0116, 0.0033, MORE_SETS, "2026-11-18")
+    max_networks: int = compared(
+        "Networks where classes are nearly a function of the features (`max_estimators`)", 10,
+        1.0348, 0.0191, "21 sets of 24 to 2,000 rows", "2026-11-18",
+    )  # fmt: skip
     n_trees: int = compared("Trees of the forest", 40, 1.0039, 0.0049, MORE_SETS, "2026-11-18")
     min_trees: int = compared(
         "Fewest trees, with many rows or classes; `trees_per_class` may ask for more", 20
@@ -271,12 +244,12 @@ class Effort:
 
 EFFORTS = {
     "fast": Effort(
-        n_networks=5, n_trees=40, min_trees=36, n_landmarks=64,
+        n_networks=5, max_networks=5, n_trees=40, min_trees=36, n_landmarks=64,
         bandwidths=(1.0,), n_folds=5, tol=1e-3, has_booster=False,
         boosting=BoostingPlan(6, 0.3, 100, n_boosters=2),
     ),
     "balanced": Effort(
-        n_networks=10, n_trees=100, min_trees=40, n_landmarks=1_000,
+        n_networks=10, max_networks=20, n_trees=100, min_trees=40, n_landmarks=1_000,
         bandwidths=(0.5, 1.0, 2.0, 4.0), n_folds="auto", tol=3e-4, has_booster=True,
         boosting=BoostingPlan(12, 0.2, 150, n_boosters=5, max_leaves=63),
     ),
@@ -312,13 +285,8 @@ def plan_members(effort: str, size: TableSize, *, is_monotone: bool = False) -> 
 
 
 def _plan_forest(sizes: Effort, size: TableSize) -> ProbabilityForestClassifier:
-    is_large = size.n_rows >= NUMBERS.large_rows
     most = NUMBERS.tree_classes // size.n_classes
-    fewest = min(
-        NUMBERS.max_fewest_large_trees if is_large else NUMBERS.max_fewest_trees,
-        NUMBERS.trees_per_class * size.n_classes,
-        most,
-    )
+    fewest = min(NUMBERS.max_fewest_trees, NUMBERS.trees_per_class * size.n_classes, most)
     n_trees = max(sizes.min_trees, fewest, min(NUMBERS.tree_rows // size.n_rows, most))
     return ProbabilityForestClassifier(
         min(sizes.n_trees, n_trees),
@@ -331,10 +299,13 @@ def _plan_networks(sizes: Effort, size: TableSize) -> ESKDBClassifier:
     limits = [NUMBERS.network_rows // size.n_rows, NUMBERS.network_classes // size.n_classes]
     if size.n_features > size.n_rows:
         limits.append(NUMBERS.network_features // size.n_features)
-    n_networks = min(sizes.n_networks, max(NUMBERS.min_networks, min(limits)))
+    most = max(NUMBERS.min_networks, min(limits))
     is_deep = size.n_rows >= NUMBERS.deep_rows
-    max_parents = NUMBERS.max_deep_parents if is_deep else NUMBERS.max_parents
-    return ESKDBClassifier(n_networks, max_parents=max_parents)
+    return ESKDBClassifier(
+        min(sizes.n_networks, most),
+        max_estimators=min(sizes.max_networks, most),
+        max_parents=NUMBERS.max_deep_parents if is_deep else NUMBERS.max_parents,
+    )
 
 
 def _plan_booster(n_rows: int, n_scores: int) -> BoostingClassifier:
