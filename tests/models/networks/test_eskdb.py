@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from priorwise import ESKDBClassifier, _core
@@ -197,3 +198,24 @@ def test_the_kernel_of_an_ensemble_refuses_arrays_that_do_not_fit(mixed) -> None
     ]
     with pytest.raises(ValueError, match="n_points"):
         average(few, values, missing_seen, places, codes, 1)
+
+
+def test_more_networks_are_learnt_where_classes_are_clear(rng: np.random.Generator) -> None:
+    X = rng.integers(0, 2, size=(300, 3))
+    clear, noise = X[:, 0], rng.integers(0, 2, 300)
+    model = ESKDBClassifier(5, max_estimators=8, max_bins=8, random_state=0)
+    assert len(clone(model).fit(X, noise).estimators_) == 5
+    more = clone(model).fit(X, clear)
+    assert len(more.estimators_) == 8
+    # The first networks are those of a smaller ensemble.
+    alone = clone(model).set_params(max_estimators=None).fit(X, clear)
+    for one, other in zip(more.estimators_, alone.estimators_, strict=False):
+        np.testing.assert_array_equal(
+            one.cut_network.network.score, other.cut_network.network.score
+        )
+
+
+def test_there_are_no_fewer_networks_at_most() -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="max_estimators must be a whole number at least 5, got 3"):
+        ESKDBClassifier(5, max_estimators=3).fit(X, y)

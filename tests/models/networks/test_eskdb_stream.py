@@ -54,6 +54,8 @@ def assert_same_members(streamed: Any, fitted: Any, X: pd.DataFrame) -> None:
         ({"recipe": "weighted", "max_bins": 8}, (5, 6)),
         ({"recipe": "weighted"}, (5, 10)),
         ({"recipe": "weighted", "missing": "impute", "max_bins": 8}, (5, 6)),
+        # The loss of a fold; pairs and two kinds of tables of further networks.
+        ({"recipe": "weighted", "max_bins": 8, "max_estimators": 4}, (6, 10)),
         # With numbers one more pass finds the order of the rows, and so their copies.
         ({"recipe": "thesis"}, (4, 5)),
         # The order is needed where some rows are held back, too.
