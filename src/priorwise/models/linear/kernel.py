@@ -16,6 +16,7 @@ from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_number
 from priorwise.counts.draws import deal_into_folds
 from priorwise.models.linear.fold_logistic import (
+    FEW_ROWS,
     MIN_EIGENVALUE,
     TOLERANCE,
     FoldLogistic,
@@ -164,7 +165,10 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         )
         best = search.run(chosen_rows)
         weights = best.regression.finish(best.choice, n_folds, self.tol)
-        coef = best.regression.fit_all(best.choice, weights.mean(axis=0), self.tol)
+        coef = weights.mean(axis=0)
+        if len(drawn.y) >= FEW_ROWS:
+            # Of fewer rows, weights of all are too sure: those of folds, averaged, are better.
+            coef = best.regression.fit_all(best.choice, coef, self.tol)
         landmarks = rows.take(best.chosen)
         step = Kernel(
             Calibration.of({}, TAILS, table.class_count.sum()),
