@@ -97,8 +97,9 @@ def fit_autogluon(limit: float) -> Callable[..., Fitted]:
 
         from autogluon.tabular import TabularPredictor
 
+        kind = "binary" if n_classes == 2 else "multiclass"
         predictor = TabularPredictor(
-            "target", eval_metric="log_loss", path=tempfile.mkdtemp(), verbosity=0
+            "target", kind, eval_metric="log_loss", path=tempfile.mkdtemp(), verbosity=0
         ).fit(X.assign(target=y), time_limit=limit, presets="best_quality", num_cpus=1)
         return lambda rows: predictor.predict_proba(rows).to_numpy()
 
