@@ -270,8 +270,10 @@ class ESKDBClassifier(StreamedClassifier):
         members = [*kept.values(), *(one for one in learnt if one is not None)]
         if n_members < most and _are_clear(members, rows, folds):
             further = (begin(i, fitted["max_bins_"]) for i in range(n_members, most))
+            progress = Progress(most - n_members, progress.shown, unit="further members")
             learning = [_learn_in_time(one, deadline, progress) for one in further]
             members += [one for one in rows.learn(learning, most) if one is not None]
+            progress.close()
         fitted["step_"] = join_members(members, table.encoder, table.class_count.sum())
         fitted["folds_"] = [member.fold for member in members]
         if self.recipe == "weighted" and isinstance(table, TrainingTable):
