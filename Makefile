@@ -79,10 +79,11 @@ wheel: $(VENV)/installed
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
+# setuptools builds components that have no wheel, such as PySpark; before 70.1 it needs another package for that.
 $(VENV)/created:
 	@echo "Step 1 of 2: an environment in $(VENV) with what builds the core: CMake, Ninja, nanobind (about 110 MB)."
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+	$(PIP) install "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja "setuptools>=70.1"
 	@touch $@
 
 # Editable: Python files are used in place; only a change of the core or of the metadata builds again.

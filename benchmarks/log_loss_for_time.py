@@ -2,14 +2,15 @@
 
     python benchmarks/log_loss_for_time.py DATA --out RUNS.csv [--models fast,xgboost,...]
                                            [--sets 20] [--least 100] [--most 2000] [--seconds 30]
-    python benchmarks/log_loss_for_time.py --draw RUNS.csv --figure FIGURE.svg
+    python benchmarks/log_loss_for_time.py --draw RUNS.csv --figure FIGURE.svg [--models ...]
 
 DATA is a folder of ARFF files (by default that in the environment variable PRIORWISE_DATA). Of its
 files with --least to --most rows, sorted by name, --sets are taken at even distances. Half of the
 rows of each are learnt, the others predicted; rows of classes with fewer than ten rows are left
 out. All models have the same halves and one thread. Runs are added to RUNS.csv, so that libraries
 that cannot be installed together can run one after the other; runs that it holds are not repeated.
-The table and the figure show geometric means over the sets that all models have.
+The table and the figure show geometric means over the sets that all the models have. The runs of
+the page are docs/results/log_loss_for_time.csv.
 
 "tuned" boosting draws settings at random for --seconds and is fitted with the best of them, as in
 `equal_time.py`. AutoGluon has the preset "best_quality" and the time in its name.
@@ -37,7 +38,7 @@ from equal_time import (
     draw_for_xgboost,
     search,
 )
-from pool_numbers import Halves, read_sets
+from pool_numbers import LEAST_LOSS, Halves, read_sets
 from sklearn.model_selection import StratifiedKFold
 
 from priorwise.evaluation import cross_entropy
@@ -45,8 +46,6 @@ from priorwise.models.pool.plan import EFFORTS
 
 MIN_CLASS_ROWS = 10
 """Rows of rarer classes are left out: a search cannot hold some of them back."""
-LEAST_LOSS = 1e-3
-"""Added to log-losses before their logarithms are averaged: some sets are predicted exactly."""
 
 
 def fit_flagship(effort: str) -> Callable[..., Fitted]:
@@ -98,9 +97,19 @@ def fit_autogluon(limit: float) -> Callable[..., Fitted]:
         from autogluon.tabular import TabularPredictor
 
         kind = "binary" if n_classes == 2 else "multiclass"
-        predictor = TabularPredictor(
-            "target", kind, eval_metric="log_loss", path=tempfile.mkdtemp(), verbosity=0
-        ).fit(X.assign(target=y), time_limit=limit, presets="best_quality", num_cpus=1)
+
+        def learn(**options: Any) -> Any:
+            return TabularPredictor(
+                "target", kind, eval_metric="log_loss", path=tempfile.mkdtemp(), verbosity=0
+            ).fit(
+                X.assign(target=y), time_limit=limit, presets="best_quality", num_cpus=1, **options
+            )
+
+        try:
+            predictor = learn()
+        except (RuntimeError, AssertionError):
+            # No model was ready in the quarter of the time that tries whether to stack.
+            predictor = learn(dynamic_stacking=False)
         return lambda rows: predictor.predict_proba(rows).to_numpy()
 
     return fit
@@ -153,10 +162,11 @@ def read_runs(path: Path) -> list[dict[str, Any]]:
         return list(csv.DictReader(file))
 
 
-def summarise(path: Path) -> dict[str, tuple[float, float]]:
-    """Return seconds and log-loss of each model, geometric means over the sets that all have."""
+def summarise(path: Path, wanted: list[str]) -> dict[str, tuple[float, float]]:
+    """Return seconds and log-loss of models, geometric means over the sets that all have."""
     runs = {(one["model"], one["set"]): one for one in read_runs(path)}
-    models = [name for name in MODELS if any(model == name for model, _ in runs)]
+    known = {model for model, _ in runs}
+    models = [name for name in MODELS if name in known and name in wanted]
     names = sorted({name for _, name in runs})
     common = [name for name in names if all((model, name) in runs for model in models)]
     result = {}
@@ -179,10 +189,16 @@ def draw(summary: dict[str, tuple[float, float]], path: Path) -> None:
     for name, (seconds, loss) in summary.items():
         own = name in EFFORTS
         axes.scatter(seconds, loss, color="#0b6e4f" if own else "#888888", s=40, zorder=3)
-        # Libraries stand above their points, the flagship below, so that names do not meet.
+        # Libraries stand above their points, the flagship below, so that names do not meet; names
+        # of near points stand to the left and to the right.
+        near = [
+            other for other, (also, least) in summary.items()
+            if other != name and 0.5 < also / seconds < 2.0 and abs(least - loss) < 0.02
+        ]  # fmt: skip
+        side = "center" if not near else "right" if seconds < summary[near[0]][0] else "left"
         axes.annotate(
             MODELS[name][0].removeprefix("priorwise, "), (seconds, loss),
-            xytext=(0, -14 if own else 7), textcoords="offset points", ha="center", fontsize=9,
+            xytext=(0, -14 if own else 7), textcoords="offset points", ha=side, fontsize=9,
         )  # fmt: skip
     own = sorted(summary[name] for name in EFFORTS if name in summary)
     axes.plot(*zip(*own, strict=True), color="#0b6e4f", linewidth=1.0, label="priorwise")
@@ -206,8 +222,9 @@ def main() -> None:
     parser.add_argument("--draw", type=Path, help="CSV of runs to draw")
     parser.add_argument("--figure", type=Path)
     given = parser.parse_args()
+    models = given.models.split(",")
     if given.draw is not None:
-        summary = summarise(given.draw)
+        summary = summarise(given.draw, models)
         if given.figure is not None:
             draw(summary, given.figure)
         return
@@ -215,13 +232,13 @@ def main() -> None:
     every = list(read_sets(Path(given.data), 10**6, given.least, given.most))
     places = np.linspace(0, len(every) - 1, min(given.sets, len(every))).round().astype(int)
     for data in (keep_common(every[place]) for place in places):
-        for name in given.models.split(","):
+        for name in models:
             if (name, data.name) in known:
                 continue
             line = run(data, name, given.seconds)
             print(f"{line['set']:30}{name:16}{line['log_loss']:9.4f}{line['seconds']:9.2f}")
             add_line(given.out, line)
-    summarise(given.out)
+    summarise(given.out, models)
 
 
 if __name__ == "__main__":

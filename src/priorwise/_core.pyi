@@ -171,14 +171,24 @@ def pack_scores(factor: Factor, min_rows: float) -> FactorProduct: ...
 def join_products(products: Sequence[FactorProduct], log_prior: _Floats) -> FactorProduct: ...
 def take_factor(product: FactorProduct, place: int) -> FactorProduct: ...
 def find_support(product: FactorProduct, place: int, columns: _Codes) -> tuple[_Singles, _Ints]: ...
-def cross_fit_factor(
-    tree: CountTree, column: int, path: Sequence[int], n_classes: int, columns: _Codes, y: _Ints,
-    row_weight: _Floats | None, block: _Ints, n_blocks: int, n_levels: int, n_judged: int,
-    class_row_weight: _Floats | None
+class FactorTrees:
+    def __init__(
+        self, columns: _Codes, arity: _Ints, weight: _Floats | None, n_classes: int,
+        features: Sequence[int], parents: Sequence[Sequence[int]], max_dense_outcomes: int,
+        max_kept: int, max_contexts: int | None
+    ) -> None: ...
+
+def hold_trees(
+    counted: Sequence[CountTree], n_classes: int, features: Sequence[int],
+    parents: Sequence[Sequence[int]]
+) -> FactorTrees: ...
+def cross_fit_network(
+    trees: FactorTrees, columns: _Codes, y: _Ints, row_weight: _Floats | None, block: _Ints,
+    n_blocks: int, n_levels: int, n_judged: int, class_row_weight: _Floats | None
 ) -> tuple[_Floats, _Singles, _Singles]: ...
-def pack_weighted_factor(
-    tree: CountTree, column: int, path: Sequence[int], n_classes: int, shrinkage: _Floats,
-    level_weight: _Floats, min_rows: float
+def pack_weighted_network(
+    trees: FactorTrees, shrinkage: _Floats, level_weight: _Floats, min_rows: float,
+    log_prior: _Floats
 ) -> FactorProduct: ...
 def score_kept_contexts(
     scores: _Singles, level_weight: _Floats, context_rows: _Singles, min_rows: _Floats,
@@ -212,6 +222,9 @@ class SubmodelLosses:
 def leave_one_out_losses(
     submodels: SubmodelLosses, columns: _Codes, y: _Ints, row_weight: _Floats | None, n_threads: int
 ) -> NDArray[Any]: ...
+def find_parents(
+    conditional: _Floats, free: _Floats, order: _Longs, max_parents: int, bias_divisor: float
+) -> list[list[int]]: ...
 def climb_hill(
     columns: _Codes, arities: _Ints, weight: _Floats | None, score: str,
     equivalent_sample_size: float, max_parents: int, n_tabu: int, n_threads: int

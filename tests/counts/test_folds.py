@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from priorwise.counts.draws import deal_into_folds, draw_rows
+from priorwise.counts.draws import (
+    deal_into_folds,
+    deal_repeatedly,
+    draw_rows,
+)
 
 
 def test_each_class_is_spread_evenly_over_the_folds(rng):
@@ -51,3 +55,13 @@ def test_a_row_heavier_than_its_share_is_always_drawn_and_counts_more(rng):
         # The other nine stand for ninety-nine rows of weight one.
         assert drawn_weight[heavy][0] / drawn_weight[~heavy].sum() == pytest.approx(1e6 / 99.0)
         assert drawn_weight.mean() == pytest.approx(weight.mean())
+
+
+def test_rows_are_dealt_anew_each_time(rng: np.random.Generator) -> None:
+    y = np.repeat([0, 1], [20, 30]).astype(np.int32)
+    folds = deal_repeatedly(y, 5, 3, rng)
+    assert folds.shape == (3, 50)
+    for dealing in folds:
+        np.testing.assert_array_equal(np.bincount(5 * y + dealing), [4] * 5 + [6] * 5)
+    assert (folds[0] != folds[1]).any()
+    assert (folds[1] != folds[2]).any()

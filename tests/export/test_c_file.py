@@ -45,7 +45,7 @@ def test_a_model_that_learnt_nothing_compiles_without_warnings(model, tmp_path):
     np.testing.assert_allclose(found, model.predict_proba(X), rtol=0, atol=1e-12)
 
 
-KINDS = ["AODE", "tree, soft", "flagship"]
+KINDS = ["AODE", "tree, soft", "spline", "flagship"]
 """Models that together need all the code of C files."""
 
 

@@ -337,6 +337,11 @@ def call_directly(corpus: Corpus) -> None:
         corpus.add(Call("SortedColumns", _core.SortedColumns, (listed, n_rows, 1)))
     for real in (None, ones):
         corpus.add(Call("WidePairs", _core.WidePairs, (*table, None, real, 1)))
+    for weight in (None, ones):
+        counted = ([codes[0], codes[1], y], np.array([4, 4, 3], dtype=np.int32), weight, 3)
+        corpus.add(
+            Call("FactorTrees", _core.FactorTrees, (*counted, [0, 1], [[], [0]], 16, 100, 900))
+        )
     for max_leaves, monotone in ((0, free), (5, bound)):
         given = tuple(rules_arguments(max_leaves, monotone).values())
         corpus.add(Call("BoostingRules", _core.BoostingRules, given))

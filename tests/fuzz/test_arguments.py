@@ -16,7 +16,7 @@ SHORTER: dict[str, list[str]] = {
     "Factor": ["log_p"],
     "build_factor": ["p"],
     "count_leaves": ["value", "leaf", "outcome"],
-    "cross_fit_factor": ["y", "block"],
+    "cross_fit_network": ["y", "block"],
     "fit_conditional": ["features", "offset", "y", "centre", "penalty"],
     "fit_logistic": ["index", "value", "y", "fold"],
     "SubmodelLosses": ["weights", "probabilities", "class_count"],
@@ -30,7 +30,8 @@ SHORTER: dict[str, list[str]] = {
 NOT_THERE: dict[str, list[str]] = {
     "CountTree": ["parent", "outcome", "parent_cell"],
     "count_leaves": ["parent", "leaf", "outcome"],
-    "cross_fit_factor": ["y", "block", "columns"],
+    "FactorTrees": ["columns"],
+    "cross_fit_network": ["y", "block", "columns"],
     "fit_conditional": ["y"],
     "fit_logistic": ["index", "y"],
     "leave_one_out_losses": ["y", "columns"],
@@ -41,6 +42,7 @@ NOT_THERE: dict[str, list[str]] = {
 NO_CLASSES: list[tuple[str, dict[str, Any]]] = [
     ("Factor", {"n_classes": 0}),
     ("FactorProduct", {"log_prior": np.zeros(0)}),
+    ("FactorTrees", {"n_classes": 0}),
     ("join_products", {"products": [], "log_prior": np.zeros(0)}),
     ("entropy_cuts", {"n_classes": 0, "classes": np.zeros(40, np.int32)}),
     ("find_superparents", {"n_classes": 0}),

@@ -72,7 +72,7 @@ def test_every_target_has_a_share_of_the_inputs() -> None:
 def test_runner_reports_every_kind_of_failure_and_goes_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(runner, "SECONDS_PER_INPUT", 1.0)
+    monkeypatch.setattr(runner, "SECONDS_PER_INPUT", 4.0)
     monkeypatch.setattr(runner, "WAITS", 2)
     monkeypatch.setattr(runner, "MAX_BYTES", faults.GROWN_BYTES)
     totals = runner.run({"faults": faults.N_INPUTS}, seed=3, seconds=None)

@@ -1,4 +1,5 @@
 // Bindings of the kernels of src/core/counts.
+#include "bind/shared/counting.hpp"
 #include "bind/shared/define.hpp"
 #include "bind/shared/factors.hpp"
 #include "common/parallel.hpp"
@@ -24,45 +25,6 @@ CountTree make_count_tree(Vector<std::int32_t> parent, Vector<std::int32_t> valu
                    {}};
     validate(tree);
     return tree;
-}
-
-// Which columns have codes of -1; all others lie in their arities.
-std::vector<bool> find_missing(const Columns& columns, std::span<const std::int32_t> arity) {
-    check_columns(columns);
-    check_size(arity.size(), columns.size(), "arity", "column");
-    std::vector<bool> missing;
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-        check_at_least(arity[c], 1, "arity");
-        missing.push_back(
-            check_codes(columns[c], arity[c], "columns", static_cast<std::int64_t>(c), -1));
-    }
-    return missing;
-}
-
-std::vector<CodedRows> list_work(const Columns& columns, std::span<const std::int32_t> arity,
-                                 const std::vector<std::int32_t>& targets,
-                                 const std::vector<std::vector<std::int32_t>>& paths,
-                                 const double* weight, const std::vector<bool>& missing) {
-    check_size(paths.size(), targets.size(), "paths", "target");
-    std::vector<CodedRows> work;
-    for (std::size_t i = 0; i < paths.size(); ++i) {
-        const auto target = check_column(targets[i], columns.size(), "targets");
-        CodedRows rows{static_cast<std::int64_t>(columns[0].size()),
-                       {},
-                       {},
-                       columns[target].data(),
-                       arity[target],
-                       weight,
-                       missing[target]};
-        for (const auto level : paths[i]) {
-            const auto column = check_column(level, columns.size(), "paths");
-            rows.path.push_back(columns[column].data());
-            rows.path_arity.push_back(arity[column]);
-            rows.has_missing |= missing[column];
-        }
-        work.push_back(std::move(rows));
-    }
-    return work;
 }
 
 std::vector<nb::object> fill_count_trees(const nb::type_object& tree_class, const Columns& columns,
@@ -145,6 +107,7 @@ OwnedFactor make_factor(std::int32_t column, std::vector<std::int32_t> path,
     check_size(log_p.size(), tree->counts.size(), "log_p", "cell of the tree");
     check_size(log_rest.size(), tree->is_dense() ? 0 : tree->parent.size(), "log_rest",
                "node of a tree that is not dense");
+    nb::gil_scoped_release release;
     return index_factor(column, std::move(path), std::move(tree), copy(log_p), copy(log_rest),
                         rest_towards_parent, n_classes, backoff);
 }
@@ -159,9 +122,11 @@ nb::object build_factor(const nb::type_object& factor_class, std::int32_t column
     std::vector<double> log_p(p.size()), log_rest;
     std::transform(p.begin(), p.end(), log_p.begin(), [](double q) { return std::log(q); });
     if (!tree->is_dense()) log_rest = log_rest_factors(tree->view(), p, rest_towards_parent);
-    return make_object(factor_class,
-                       index_factor(column, std::move(path), std::move(tree), std::move(log_p),
-                                    std::move(log_rest), rest_towards_parent, n_classes, backoff));
+    return make_object(factor_class, without_gil([&] {
+                           return index_factor(column, std::move(path), std::move(tree),
+                                               std::move(log_p), std::move(log_rest),
+                                               rest_towards_parent, n_classes, backoff);
+                       }));
 }
 
 }  // namespace

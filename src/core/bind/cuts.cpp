@@ -75,7 +75,7 @@ auto entropy_cuts_of(Matrix<std::int32_t> ranks, Vector<std::int32_t> n_distinct
         }
         const double total = weights ? std::accumulate(weights->begin(), weights->end(), 0.0)
                                      : static_cast<double>(n_rows);
-        const FixedLog log(total, n_rows);
+        const FixedLog log(total, n_rows, n_rows);
         parallel_for(n_features, n_threads, [&](std::int64_t i) {
             const RankedFeature feature{ranks.data() + i * n_rows,
                                         classes.data(),

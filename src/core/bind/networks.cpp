@@ -187,6 +187,30 @@ auto find_superparents_of(const Columns& columns, Vector<std::int32_t> arities,
     return std::tuple(to_numpy(std::move(result.parent)), to_numpy(std::move(result.scores)));
 }
 
+std::vector<std::vector<std::int64_t>> find_parents_of(Matrix<double> conditional,
+                                                       Matrix<double> free,
+                                                       Vector<std::int64_t> order,
+                                                       std::int64_t max_parents,
+                                                       double bias_divisor) {
+    const auto n_features = conditional.shape(0);
+    check_size(conditional.shape(1), n_features, "a row of conditional", "feature");
+    check_size(free.shape(0), n_features, "free", "feature");
+    check_at_least(max_parents, 0, "max_parents");
+    check_not_negative(bias_divisor, "bias_divisor");
+    return without_gil([&] {
+        check_distinct_columns(order, n_features, "order");
+        check_finite(std::span(conditional.data(), conditional.size()), "conditional");
+        check_finite(std::span(free.data(), free.size()), "free");
+        return find_parents({{conditional.data(), conditional.size()},
+                             {free.data(), free.size()},
+                             n_features,
+                             free.shape(1),
+                             order,
+                             static_cast<std::size_t>(max_parents),
+                             bias_divisor});
+    });
+}
+
 std::vector<std::vector<std::int32_t>> climb_hill_of(
     const Columns& columns, Vector<std::int32_t> arities, std::optional<Vector<double>> weight,
     const std::string& score, double equivalent_sample_size, std::int32_t max_parents,
@@ -222,6 +246,8 @@ void bind_networks(nb::module_& m) {
                 "by_table");
     define(m, "leave_one_out_losses", &leave_one_out_losses, "submodels", "columns", "y",
            "row_weight", "n_threads");
+    define(m, "find_parents", &find_parents_of, "conditional", "free", "order", "max_parents",
+           "bias_divisor");
     define(m, "climb_hill", &climb_hill_of, "columns", "arities", "weight", "score",
            "equivalent_sample_size", "max_parents", "n_tabu", "n_threads");
     define(m, "find_superparents", &find_superparents_of, "columns", "arities", "y", "n_classes",

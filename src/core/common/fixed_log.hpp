@@ -23,8 +23,9 @@ namespace priorwise {
 // are right in nats.
 class FixedLog {
   public:
+    // `n_rows` says how large a table of logarithms is worth its time; no result depends on it.
     // Throws std::invalid_argument if the total is not a number from 0 to 2^60.
-    FixedLog(double total, std::int64_t n_terms) {
+    FixedLog(double total, std::int64_t n_terms, std::int64_t n_rows) {
         require(total >= 0.0 && total <= kMostTotal,
                 "weights must have a sum of at most 2**60, got ", total);
         if (total > 0.0 && total < 1.0) scale_ = -std::ilogb(total);
@@ -34,7 +35,7 @@ class FixedLog {
         // Four such sums are added before the scale is undone.
         shift_ = 60 - (std::ilogb(largest) + 1);
         // Large weights of few rows are not worth a table of all counts.
-        const double most = std::min(kTableSize, kPerTerm * static_cast<double>(n_terms) + 1.0);
+        const double most = std::min(kTableSize, kPerRow * static_cast<double>(n_rows) + 1.0);
         const auto size = scale_ > 0 ? 1 : static_cast<std::size_t>(std::min(total, most)) + 1;
         table_.resize(size);
         for (std::size_t n = 0; n < size; ++n) table_[n] = compute(static_cast<double>(n));
@@ -56,7 +57,7 @@ class FixedLog {
 
   private:
     static constexpr double kTableSize = 1 << 20;
-    static constexpr double kPerTerm = 8.0;
+    static constexpr double kPerRow = 8.0;
     static constexpr double kMostTotal = 0x1p60;
 
     std::int64_t compute(double n) const {

@@ -54,64 +54,80 @@ class KeyIndex {
 };
 
 // Few possible pairs: mark them in a table, which comes out sorted by itself.
-std::vector<Key> refine_by_table(std::span<const Key> key, Key n_keys,
-                                 std::vector<std::int32_t>& member) {
-    std::vector<std::int32_t> index(n_keys, -1);
-    for (const Key k : key) index[k] = 0;
-    std::vector<Key> distinct;
-    for (Key k = 0; k < n_keys; ++k) {
-        poll_every<1 << 16>(k);
-        if (index[k] < 0) continue;
-        index[k] = static_cast<std::int32_t>(distinct.size());
-        distinct.push_back(k);
+void refine_by_table(std::span<const std::int32_t> group, std::size_t n_groups,
+                     const std::int32_t* column, std::int32_t arity, Refinement& result) {
+    const auto place_of = [&](std::size_t r) {
+        return static_cast<std::size_t>(group[r]) * static_cast<std::size_t>(arity) +
+               static_cast<std::size_t>(column[r]);
+    };
+    std::vector<std::int32_t> index(n_groups * static_cast<std::size_t>(arity), 0);
+    std::size_t n_distinct = 0;
+    for (std::size_t r = 0; r < group.size(); ++r) {
+        auto& occurs = index[place_of(r)];
+        n_distinct += occurs == 0;
+        occurs = 1;
     }
-    for (std::size_t r = 0; r < key.size(); ++r) member[r] = index[key[r]];
-    return distinct;
+    // Every pair is written behind those that occur, and stays if it does: no branches.
+    result.group.resize(n_distinct + 1);
+    result.value.resize(n_distinct + 1);
+    WorkPoll poll;
+    auto* place = index.data();
+    std::int32_t n_found = 0;
+    for (std::size_t g = 0; g < n_groups; ++g) {
+        poll.add(arity);
+        for (std::int32_t value = 0; value < arity; ++value, ++place) {
+            const auto occurs = *place;
+            *place = n_found;
+            result.group[n_found] = static_cast<std::int32_t>(g);
+            result.value[n_found] = value;
+            n_found += occurs;
+        }
+    }
+    result.group.pop_back();
+    result.value.pop_back();
+    for (std::size_t r = 0; r < group.size(); ++r) result.member[r] = index[place_of(r)];
 }
 
 // Many possible pairs, of which at most one per row occurs.
-std::vector<Key> refine_by_hash(std::span<const Key> key, std::vector<std::int32_t>& member) {
-    KeyIndex index(key.size());
-    for (std::size_t r = 0; r < key.size(); ++r) {
+void refine_by_hash(std::span<const std::int32_t> group, const std::int32_t* column,
+                    std::int32_t arity, Refinement& result) {
+    auto& member = result.member;
+    KeyIndex index(group.size());
+    for (std::size_t r = 0; r < group.size(); ++r) {
         poll_every<1 << 16>(r);
-        member[r] = index.find_or_add(key[r]);
+        member[r] = index.find_or_add(static_cast<Key>(group[r]) * static_cast<Key>(arity) +
+                                      static_cast<Key>(column[r]));
     }
     std::vector<std::int32_t> order(index.keys.size());
     std::iota(order.begin(), order.end(), 0);
     sort_polling(order.begin(), order.end(),
                  [&](std::int32_t i, std::int32_t j) { return index.keys[i] < index.keys[j]; });
     std::vector<std::int32_t> rank(order.size());
-    std::vector<Key> distinct(order.size());
+    result.group.reserve(order.size());
+    result.value.reserve(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
         poll_every<1 << 16>(i);
         rank[order[i]] = static_cast<std::int32_t>(i);
-        distinct[i] = index.keys[order[i]];
+        const Key k = index.keys[order[i]];
+        result.group.push_back(static_cast<std::int32_t>(k / static_cast<Key>(arity)));
+        result.value.push_back(static_cast<std::int32_t>(k % static_cast<Key>(arity)));
     }
     for (std::size_t r = 0; r < member.size(); ++r) {
         poll_every<1 << 16>(r);
         member[r] = rank[member[r]];
     }
-    return distinct;
 }
 
 Refinement refine(std::span<const std::int32_t> group, std::size_t n_groups,
                   const std::int32_t* column, std::int32_t arity) {
     poll_interrupt();
-    std::vector<Key> key(group.size());
-    for (std::size_t r = 0; r < group.size(); ++r)
-        key[r] = static_cast<Key>(group[r]) * static_cast<Key>(arity) + static_cast<Key>(column[r]);
     Refinement result;
     result.member.resize(group.size());
     const Key n_keys = static_cast<Key>(n_groups) * static_cast<Key>(arity);
-    const auto distinct = n_keys <= std::max<Key>(4096, 4 * group.size())
-                              ? refine_by_table(key, n_keys, result.member)
-                              : refine_by_hash(key, result.member);
-    result.group.reserve(distinct.size());
-    result.value.reserve(distinct.size());
-    for (const Key k : distinct) {
-        result.group.push_back(static_cast<std::int32_t>(k / static_cast<Key>(arity)));
-        result.value.push_back(static_cast<std::int32_t>(k % static_cast<Key>(arity)));
-    }
+    if (n_keys <= std::max<Key>(4096, 4 * group.size()))
+        refine_by_table(group, n_groups, column, arity, result);
+    else
+        refine_by_hash(group, column, arity, result);
     return result;
 }
 
@@ -123,14 +139,22 @@ struct Packed {
 };
 
 Packed pack_rows(const CodedRows& rows) {
+    const auto counts = [&](std::int64_t r) {
+        return (!rows.weight || rows.weight[r] != 0.0) &&
+               (!rows.has_missing || rows.outcome[r] >= 0);
+    };
+    std::int64_t n_first = 0;  // rows before the first that does not count
+    while (n_first < rows.n_rows && counts(n_first)) ++n_first;
+    const bool all_count = n_first == rows.n_rows;
     std::vector<std::int64_t> kept;
-    for (std::int64_t r = 0; r < rows.n_rows; ++r) {
-        if (rows.weight && rows.weight[r] == 0.0) continue;
-        if (!rows.has_missing || rows.outcome[r] >= 0) kept.push_back(r);
-    }
+    if (!all_count)
+        for (std::int64_t r = 0; r < rows.n_rows; ++r)
+            if (counts(r)) kept.push_back(r);
     const auto take = [&](const auto* column) {
         poll_interrupt();
-        std::vector<std::remove_cvref_t<decltype(*column)>> packed(kept.size());
+        using Value = std::remove_cvref_t<decltype(*column)>;
+        if (all_count) return std::vector<Value>(column, column + rows.n_rows);
+        std::vector<Value> packed(kept.size());
         for (std::size_t i = 0; i < kept.size(); ++i) packed[i] = column[kept[i]];
         return packed;
     };
@@ -140,7 +164,7 @@ Packed pack_rows(const CodedRows& rows) {
     if (rows.weight)
         packed.weight = take(rows.weight);
     else
-        packed.weight.assign(kept.size(), 1.0);
+        packed.weight.assign(packed.outcome.size(), 1.0);
     return packed;
 }
 

@@ -1,7 +1,6 @@
 #include "counts/factor.hpp"
 
 #include <limits>
-#include <numeric>
 #include <tuple>
 
 #include "common/interrupt.hpp"
@@ -23,6 +22,8 @@ ContextIndex index_contexts(const CountTree& tree, std::int32_t n_classes, bool 
     std::vector<std::int32_t> context(parent.size(), 0);  // per tree node
     std::vector<std::int32_t> class_of(parent.size(), -1);
     std::vector<std::int32_t> context_parent = {-1};
+    std::vector<std::int32_t> order, start;
+    std::size_t first_above = 0;  // context of the level above
     const auto n_levels = level_start.size() - 1;
     if (n_levels > 1) {
         for (auto u = level_start[1]; u < level_start[2]; ++u) {
@@ -31,17 +32,24 @@ ContextIndex index_contexts(const CountTree& tree, std::int32_t n_classes, bool 
         }
     }
     for (std::size_t level = 2; level < n_levels; ++level) {
-        const auto first = level_start[level];
-        const auto n_nodes = static_cast<std::size_t>(level_start[level + 1] - first);
-        std::vector<std::int32_t> order(n_nodes);
-        std::iota(order.begin(), order.end(), static_cast<std::int32_t>(first));
-        const auto key = [&](std::int32_t u) { return std::pair(context[parent[u]], value[u]); };
-        sort_polling(order.begin(), order.end(),
-                     [&](std::int32_t u, std::int32_t v) { return key(u) < key(v); });
-        for (std::size_t i = 0; i < n_nodes; ++i) {
+        const auto first = level_start[level], last = level_start[level + 1];
+        const auto n_above = index.value.size() - first_above;
+        // The nodes by the context above, and below each context by value.
+        start.assign(n_above + 1, 0);
+        for (auto u = first; u < last; ++u) ++start[context[parent[u]] - first_above + 1];
+        for (std::size_t i = 0; i < n_above; ++i) start[i + 1] += start[i];
+        order.resize(static_cast<std::size_t>(last - first));
+        for (auto u = first; u < last; ++u)
+            order[start[context[parent[u]] - first_above]++] = static_cast<std::int32_t>(u);
+        for (std::size_t i = 0; i < n_above; ++i)
+            sort_polling(order.begin() + (i > 0 ? start[i - 1] : 0), order.begin() + start[i],
+                         [&](std::int32_t u, std::int32_t v) { return value[u] < value[v]; });
+        first_above = index.value.size();
+        for (std::size_t i = 0; i < order.size(); ++i) {
             const auto u = order[i];
-            if (i == 0 || key(order[i - 1]) != key(u)) {
-                const auto above = static_cast<std::size_t>(context[parent[u]]);
+            const auto above = static_cast<std::size_t>(context[parent[u]]);
+            if (i == 0 || context[parent[order[i - 1]]] != context[parent[u]] ||
+                value[order[i - 1]] != value[u]) {
                 context_parent.push_back(context[parent[u]]);
                 index.value.push_back(value[u]);
                 check_contexts(index.value.size());

@@ -41,7 +41,7 @@ void append(std::vector<T>& all, std::vector<T>& part) {
 
 RandomGrowth::RandomGrowth(std::span<const Feature> features, std::int64_t n_rows,
                            double total_weight)
-    : xlogx_(total_weight, n_rows), has_missing_(features.size()) {
+    : xlogx_(total_weight, n_rows, n_rows), has_missing_(features.size()) {
     for (std::size_t f = 0; f < features.size(); ++f)
         for (std::int64_t r = 0; !features[f].nominal() && r < n_rows && !has_missing_[f]; ++r)
             has_missing_[f] = std::isnan(features[f].number_at(r));

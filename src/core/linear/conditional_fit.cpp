@@ -13,7 +13,17 @@ namespace {
 // With more parameters than this the Hessian costs more than it saves.
 constexpr std::size_t kMaxNewton = 32;
 
-enum class Derivatives { kNone, kGradient, kDiagonal, kHessian };
+// The lower half of the matrix gains weight x deviation x deviation^T.
+PRIORWISE_WIDE void add_outer_product(const double* __restrict deviation, std::size_t n,
+                                      double weight, double* __restrict matrix) {
+    for (std::size_t i = 0; i < n; ++i, matrix += n) {
+        const double scaled = weight * deviation[i];
+        if (scaled == 0.0) continue;
+        for (std::size_t j = 0; j <= i; ++j) matrix[j] += scaled * deviation[j];
+    }
+}
+
+enum class Derivatives { kGradient, kDiagonal, kHessian };
 
 class ConditionalFit {
   public:
@@ -50,12 +60,13 @@ class ConditionalFit {
             double scale = 1.0, trial_cost = cost;
             for (int halving = 0; halving < 30; ++halving, scale *= 0.5) {
                 for (std::size_t i = 0; i < n_; ++i) trial[i] = value_[i] - scale * direction[i];
-                trial_cost = add_up(trial, Derivatives::kNone);
+                // Most steps are taken as they are: their derivatives are needed next.
+                trial_cost = add_up(trial, Derivatives::kHessian);
                 if (trial_cost <= cost + 1e-4 * scale * slope) break;
             }
             if (!(trial_cost < cost)) break;
             value_ = trial;
-            cost = add_up(value_, Derivatives::kHessian);
+            cost = trial_cost;
         }
     }
 
@@ -90,7 +101,7 @@ class ConditionalFit {
             cost -= weight * score_row(row, at);
             if (asked_ == Derivatives::kGradient)
                 add_gradient(row, weight);
-            else if (asked_ != Derivatives::kNone)
+            else
                 add_row(row, weight);
         }
         for (std::size_t i = 0; i < n_; ++i) {
@@ -174,12 +185,7 @@ class ConditionalFit {
             for (std::size_t i = 0; i < n_; ++i)
                 diagonal_[i] += weight * deviation_[i] * deviation_[i];
         if (asked_ != Derivatives::kHessian) return;
-        for (std::size_t i = 0; i < n_; ++i) {
-            const double scaled = weight * deviation_[i];
-            if (scaled == 0.0) continue;
-            double* line = hessian_.data() + i * n_;
-            for (std::size_t j = 0; j <= i; ++j) line[j] += scaled * deviation_[j];
-        }
+        add_outer_product(deviation_.data(), n_, weight, hessian_.data());
     }
 
     // hessian^-1 gradient by Cholesky; a vanishing pivot leaves its parameter where it is.
@@ -214,7 +220,7 @@ class ConditionalFit {
     const ConditionalRows& rows_;
     const Ridge& ridge_;
     std::size_t n_;
-    Derivatives asked_ = Derivatives::kNone;
+    Derivatives asked_ = Derivatives::kGradient;
     std::vector<double> value_, gradient_, hessian_, diagonal_, score_, mean_, deviation_;
     std::vector<float> coefficient_;
 };

@@ -20,15 +20,14 @@ constexpr std::size_t kTile = 4;
 
 using Tile = std::array<const float*, kTile>;
 
-// The inner products of the values of a tile of rows with weights; sums[row][lane] in eight lanes.
+// The inner products of the values of a tile of rows with weights, each added up in eight lanes.
 PRIORWISE_WIDE void dot_tile(const Tile& value, const float* weight, std::int32_t n,
                              std::array<float, kTile>& result) {
-    float sums[kTile][8] = {};
+    Eight sums[kTile] = {};
     const std::int32_t n_wide = n - n % 8;
     for (std::int32_t q = 0; q < n_wide; q += 8)
         for (std::size_t row = 0; row < kTile; ++row)
-            for (int lane = 0; lane < 8; ++lane)
-                sums[row][lane] += value[row][q + lane] * weight[q + lane];
+            add_products(value[row] + q, weight + q, sums[row]);
     for (std::size_t row = 0; row < kTile; ++row) {
         auto& own = sums[row];
         for (std::int32_t q = n_wide; q < n; ++q) own[0] += value[row][q] * weight[q];
@@ -45,6 +44,11 @@ PRIORWISE_WIDE void add_tile(const Tile& value, const std::array<float, kTile>& 
                        (miss[2] * value[2][q] + miss[3] * value[3][q]);
 }
 
+// Numbers x >= 0 become exp(-x).
+PRIORWISE_WIDE void exponentiate_minus(double* x, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) x[i] = exp_of_minus(x[i]);
+}
+
 class LogisticFit {
   public:
     LogisticFit(const LogisticRows& rows, const std::int32_t* fold, std::int32_t held,
@@ -52,8 +56,8 @@ class LogisticFit {
         : rows_(rows),
           penalty_(penalty),
           n_(static_cast<std::size_t>(rows.n_weights())),
-          score_(static_cast<std::size_t>(rows.n_classes)),
-          n_sets_(score_.size() == 2 ? 1 : score_.size()),
+          n_sets_(rows.n_classes == 2 ? 1 : static_cast<std::size_t>(rows.n_classes)),
+          score_(n_sets_ * kTile),
           weight_(n_ * n_sets_),
           block_gradient_(n_ * n_sets_),
           tile_score_(n_sets_) {
@@ -145,18 +149,16 @@ class LogisticFit {
         for (std::size_t y = 0; y < n_sets_; ++y)
             dot_tile(value, weight_.data() + y * n_ + 1 + rows_.n_indicators, rows_.n_values,
                      tile_score_[y]);
-        for (std::size_t i = 0; i < n_rows; ++i) {
-            const auto row = rows[i];
-            const double weight = row_weight(row);
-            for (std::size_t y = 0; y < n_sets_; ++y)
-                score_[y] = tile_score_[y][i] + score_indices(row, y);
-            add_loss(row, weight, loss);
-            for (std::size_t y = 0; y < n_sets_; ++y) {
-                tile_score_[y][i] = static_cast<float>(weight * (score_[y] - (y == label(row))));
-                add_indices(row, tile_score_[y][i], block_gradient_.data() + y * n_);
-            }
-        }
+        for (std::size_t y = 0; y < n_sets_; ++y)
+            for (std::size_t i = 0; i < n_rows; ++i)
+                score_[y * kTile + i] = tile_score_[y][i] + score_indices(rows[i], y);
+        add_losses(rows.first(n_rows), loss);
         for (std::size_t y = 0; y < n_sets_; ++y) {
+            for (std::size_t i = 0; i < n_rows; ++i) {
+                const double miss = score_[y * kTile + i] - (y == label(rows[i]));
+                tile_score_[y][i] = static_cast<float>(row_weight(rows[i]) * miss);
+                add_indices(rows[i], tile_score_[y][i], block_gradient_.data() + y * n_);
+            }
             for (std::size_t i = n_rows; i < kTile; ++i) tile_score_[y][i] = 0.0F;
             add_tile(value, tile_score_[y], rows_.n_values,
                      block_gradient_.data() + y * n_ + 1 + rows_.n_indicators);
@@ -181,30 +183,44 @@ class LogisticFit {
         }
     }
 
-    // score_ becomes the probabilities of the classes; the row's loss is added.
-    void add_loss(std::int64_t row, double weight, LogSum& loss) {
+    // The scores of a tile of rows become the probabilities of the classes; their losses are added.
+    void add_losses(std::span<const std::int64_t> rows, LogSum& loss) {
+        std::array<double, kTile> gap{}, sum{};
         if (n_sets_ == 1) {
-            const double gap = 2.0 * score_[0], small = std::exp(-std::abs(gap));
-            loss.add(weight, std::max(label(row) == 0 ? -gap : gap, 0.0), 1.0 + small);
-            score_[0] = (gap < 0.0 ? small : 1.0) / (1.0 + small);
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                gap[i] = 2.0 * score_[i];
+                score_[i] = std::abs(gap[i]);
+            }
+            exponentiate_minus(score_.data(), kTile);
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                const double small = score_[i];
+                loss.add(row_weight(rows[i]), std::max(label(rows[i]) == 0 ? -gap[i] : gap[i], 0.0),
+                         1.0 + small);
+                score_[i] = (gap[i] < 0.0 ? small : 1.0) / (1.0 + small);
+            }
             return;
         }
-        const double largest = *std::ranges::max_element(score_);
-        const double gap = largest - score_[label(row)];
-        double sum = 0.0;
-        for (auto& s : score_) sum += s = std::exp(s - largest);
-        for (auto& s : score_) s /= sum;
-        loss.add(weight, gap, sum);
+        std::array<double, kTile> largest;
+        std::copy_n(score_.begin(), kTile, largest.begin());
+        for (std::size_t j = kTile; j < score_.size(); ++j)
+            largest[j % kTile] = std::max(largest[j % kTile], score_[j]);
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            gap[i] = largest[i] - score_[label(rows[i]) * kTile + i];
+        for (std::size_t j = 0; j < score_.size(); ++j) score_[j] = largest[j % kTile] - score_[j];
+        exponentiate_minus(score_.data(), score_.size());
+        for (std::size_t j = 0; j < score_.size(); ++j) sum[j % kTile] += score_[j];
+        for (std::size_t j = 0; j < score_.size(); ++j) score_[j] /= sum[j % kTile];
+        for (std::size_t i = 0; i < rows.size(); ++i) loss.add(row_weight(rows[i]), gap[i], sum[i]);
     }
 
     const LogisticRows& rows_;
     std::vector<std::int64_t> learnt_;  // rows
     double penalty_;
     std::size_t n_;
-    std::vector<double> score_;
     // Sets of weights that are summed up: the weights of the second of two classes are those of the
     // first with the other sign, at the minimum and so all the way to it.
     std::size_t n_sets_;
+    std::vector<double> score_;  // of each set those of a tile of rows
     std::vector<float> weight_, block_gradient_;
     // Of each set the scores of a tile of rows, then by how much probabilities miss the labels.
     std::vector<std::array<float, kTile>> tile_score_;

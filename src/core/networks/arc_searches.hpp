@@ -1,6 +1,8 @@
-// Searches for the arcs of a network: superparents with favourite children, and hill climbing.
+// Searches for the arcs of a network: superparents with favourite children, parents of largest
+// information, and hill climbing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -31,6 +33,22 @@ struct SuperParentArcs {
 // superparent, so a candidate costs O(rows x classes). Threads work on candidates, each of which is
 // summed in the order of the rows, so that the result does not depend on their number.
 SuperParentArcs find_superparents(const SuperParentSearch& search, int n_threads);
+
+// Parents of the features of a k-dependence network, of which the information of pairs is known.
+struct ParentSearch {
+    std::span<const double> conditional;  // features x features: I(X_i; X_j | Y)
+    std::span<const double> free;         // features x classes: values that occur, less one
+    std::size_t n_features, n_classes;
+    std::span<const std::int64_t> order;
+    std::size_t max_parents;
+    // The product of two rows of `free` over it is what chance shows; 0: nothing is subtracted.
+    double bias_divisor;
+};
+
+// For each feature of the order the earlier ones of largest information less bias, by decreasing
+// value, of equals the earlier one first. Where there is a bias, something must remain.
+// O(features^2 (classes + log parents)).
+std::vector<std::vector<std::int64_t>> find_parents(const ParentSearch& search);
 
 // Learning the graph of a Bayesian network by hill climbing with a tabu list.
 //

@@ -57,8 +57,9 @@ std::vector<Partners> list_partners(const CodedTable& table, std::int64_t max_ce
 // n ln n summed over the cells of every pair, and the terms all pairs share.
 class InformationSums {
   public:
-    InformationSums(std::int64_t n_features, double total, std::int64_t n_terms)
-        : log(total, n_terms),
+    InformationSums(std::int64_t n_features, double total, std::int64_t n_terms,
+                    std::int64_t n_rows)
+        : log(total, n_terms, std::min<std::int64_t>(n_rows, kMostTabledRows)),
           d_(n_features),
           total_(total),
           joint_(static_cast<std::size_t>(d_ * d_), 0) {}
@@ -153,7 +154,8 @@ struct FirstPass {
 template <class Count>
 Information measure(const CodedTable& table, RowWeights weights, Counting counting, int n_threads) {
     const double total = total_weight(table, weights);
-    InformationSums sums(table.n_features, total, weights.real != nullptr ? table.n_rows : 0);
+    InformationSums sums(table.n_features, total, weights.real != nullptr ? table.n_rows : 0,
+                         table.n_rows);
     const bool use_bits = (counting == Counting::bits && fits_bits(table, weights)) ||
                           (counting == Counting::fastest && can_use_bits(table, weights));
     const FirstPass<Count> first(
@@ -324,8 +326,8 @@ Information information_of_counts(PairTables<const Count> tables,
         total += static_cast<double>(tables.margins[c]);
     }
     check_total(total);
-    InformationSums sums(d, total, n_terms);
     const auto offsets = pair_offsets(arities, n_classes);
+    InformationSums sums(d, total, n_terms, offsets.back() / 8);
     parallel_for(d, n_threads, [&](std::int64_t i) {
         for (std::int64_t j = i + 1; j < d; ++j) {
             const auto pair = static_cast<std::size_t>(pair_number(i, j, d));

@@ -49,6 +49,9 @@ inline double information_in_nats(const FixedLog& log, double total, std::int64_
 // The sum of all weights; throws std::invalid_argument if it is above 2^53.
 double total_weight(const CodedTable& table, RowWeights weights);
 
+// More rows make no larger table of logarithms of counts: most counts of pairs are far below.
+constexpr std::int64_t kMostTabledRows = 1 << 13;
+
 constexpr std::int32_t kMaxBitArity = 16;  // above it scatter is faster
 
 // Whether rows can be written as bits: weights are whole, and not too large on average.

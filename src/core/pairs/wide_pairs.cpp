@@ -55,7 +55,8 @@ class CountedPairs : public PairMeasure {
         : table_(std::move(table)),
           weights_(weights),
           total_(total_weight(table_, weights)),
-          log_(total_, weights.real != nullptr ? table_.n_rows : 0),
+          log_(total_, weights.real != nullptr ? table_.n_rows : 0,
+               std::min<std::int64_t>(table_.n_rows, kMostTabledRows)),
           margins_(make_margins<Count>(table_)),
           place_(static_cast<std::size_t>(table_.n_features), -1) {
         parallel_for(table_.n_features, n_threads,

@@ -98,11 +98,16 @@ std::vector<double> spread_row_weights(const CountTree& tree,
 std::vector<double> weigh_levels(const TreeView& tree, std::span<const double> log_p,
                                  std::span<const double> level_weight);
 
+// The contexts that each row meets: the root, then one per parent (rows, levels). A path that ends
+// early repeats its deepest context.
+std::vector<std::int32_t> find_contexts(const Factor& factor, std::int64_t n_rows);
+
 // Rows of a factor, and the blocks of rows that are left out together.
 struct CrossFit {
     const Factor& factor;
     const TreeView& tree;
-    std::span<const double> weight;  // per node
+    std::span<const double> weight;          // per node
+    std::span<const std::int32_t> contexts;  // of the rows, as `find_contexts` gives them
     const std::int32_t* y;
     const double* row_weight;   // null: 1
     const std::int32_t* block;  // per row; rows of block -1 are counted throughout and not scored

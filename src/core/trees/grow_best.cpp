@@ -346,7 +346,7 @@ GrownTree grow_best_tree(const GrowthRows& rows, const SortedFeatures& sorted,
         whole = whole && w == std::floor(w) && w < 1e9;
         unit = unit && w == 1.0;
     }
-    const FixedLog xlogx(total, rows.n_rows);
+    const FixedLog xlogx(total, rows.n_rows, rows.n_rows);
     if (unit) return BestGrower(rows, sorted, rules, xlogx, UnitWeight{}, n_threads).grow();
     if (!whole)
         return BestGrower(rows, sorted, rules, xlogx, RealWeight{rows.grow_weight}, n_threads)

@@ -20,6 +20,16 @@ LEAST_PROBABILITY = float(np.finfo(float).tiny)
 """Smallest normal number: the least probability that is not zero, where logarithms are taken."""
 
 
+def gen_batches(n_rows: int, n_together: int) -> Iterator[slice]:
+    """Yield slices of rows, `n_together` in each but the last.
+
+    >>> list(gen_batches(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    for first in range(0, n_rows, n_together):
+        yield slice(first, min(first + n_together, n_rows))
+
+
 def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
     """Rows of scores as probabilities, in proportion to their exponentials.
 

@@ -213,6 +213,18 @@ def deal_into_folds(
     return fold_of_group[number]
 
 
+def deal_repeatedly(
+    y: NDArray[np.int32],
+    n_folds: int,
+    n_dealings: int,
+    generator: np.random.Generator,
+    group: NDArray[np.intp] | None = None,
+) -> NDArray[np.int32]:
+    """Return a fold for each row (n_dealings, n_rows), dealt anew by `deal_into_folds`."""
+    dealt = [deal_into_folds(y, n_folds, generator, group) for _ in range(n_dealings)]
+    return np.array(dealt, dtype=np.int32)
+
+
 def number_groups(group: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the groups of rows numbered from zero in the order of their first rows.
 

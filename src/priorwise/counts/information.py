@@ -86,7 +86,11 @@ class PairInformation:
         Madow's correction).
         """
         free = self._free_values
-        return np.asarray(free[others] @ free[feature] / (2.0 * max(self.total, 1.0)))
+        return np.asarray(free[others] @ free[feature] / self._bias_divisor)
+
+    @property
+    def _bias_divisor(self) -> float:
+        return 2.0 * max(self.total, 1.0)
 
     @cached_property
     def _free_values(self) -> NDArray[np.float64]:
@@ -145,6 +149,18 @@ class Information(PairInformation):
 
     def conditional_with(self, feature: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
         return self.conditional[feature, others]
+
+    def best_parents(
+        self, order: NDArray[np.int64], max_parents: int, *, subtract_bias: bool
+    ) -> tuple[tuple[int, ...], ...]:
+        divisor = self._bias_divisor if subtract_bias else 0.0
+        parents: list[tuple[int, ...]] = [()] * len(self.mutual)
+        of_order = _core.find_parents(
+            self.conditional, self._free_values, order, max_parents, divisor
+        )
+        for child, best in zip(order.tolist(), of_order, strict=True):
+            parents[child] = tuple(best)
+        return tuple(parents)
 
 
 class WideInformation(PairInformation):

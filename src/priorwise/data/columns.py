@@ -277,8 +277,8 @@ class ValueCounts:
     def below(self) -> NDArray[np.float64]:
         """Weight of the rows up to each value of a feature."""
         totals, below = self.weights.sum(axis=1), np.empty(len(self.values))
-        for first, last in pairwise(self.starts):
-            np.cumsum(totals[first:last], out=below[first:last])
+        for first, last in pairwise(self.starts.tolist()):
+            totals[first:last].cumsum(out=below[first:last])
         return below
 
     def feature(self, i: int) -> tuple[NDArray[np.float64], NDArray[Any]]:

@@ -13,11 +13,11 @@ from joblib import effective_n_jobs
 from narwhals.dependencies import is_into_dataframe
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe, hook
 from priorwise.common.estimator import Estimator
+from priorwise.common.numeric import gen_batches
 from priorwise.common.validation import check_choice, check_n_jobs, check_seed
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.encoding.schema import ColumnSchema, TableCheck, check_table

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -22,6 +22,8 @@ from priorwise.data.cuts import RankedValues
 from priorwise.data.cuts.names import WholeRange
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import Columns, declared_classes
+
+Learnt = TypeVar("Learnt")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +130,13 @@ class TrainingTable:
     def n_labels(self) -> NDArray[np.int64]:
         """Number of labels of each nominal feature."""
         return np.array([len(c.labels) for c in self.encoder.categories_], dtype=np.int64)
+
+    def once(self, learn: Callable[[TrainingTable], Learnt]) -> Learnt:
+        """Return what a function learns from the table, which is done once for all that ask."""
+        known: dict[Any, Any] = self.__dict__.setdefault("learnt_once", {})
+        if learn not in known:
+            known[learn] = learn(self)
+        return known[learn]
 
     @cached_property
     def feature_columns(self) -> list[NDArray[Any]]:

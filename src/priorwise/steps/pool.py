@@ -273,7 +273,14 @@ def join_probabilities(
     probabilities: Sequence[Floats], weight: Floats, intercept: Floats, floor: float
 ) -> Floats:
     """Return the softmax of an intercept and of weighted logs; NaN where a probability is NaN."""
+    return softmax(score_probabilities(probabilities, weight, intercept, floor))
+
+
+def score_probabilities(
+    probabilities: Sequence[Floats], weight: Floats, intercept: Floats, floor: float
+) -> Floats:
+    """Return an intercept plus weighted logs; NaN where a probability is NaN."""
     score = np.tile(intercept, (len(probabilities[0]), 1))
     for one, proba in zip(weight, probabilities, strict=True):
         score += one * np.log(np.maximum(proba, floor))
-    return softmax(score)
+    return score

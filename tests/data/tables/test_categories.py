@@ -2,13 +2,14 @@
 
 import pickle
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
 
 from priorwise.data.survey import LabelCounts
 from priorwise.data.tables import Categories, RawTable
-from priorwise.data.tables.label_keys import NominalColumn, factorise_array
+from priorwise.data.tables.label_keys import NominalColumn, factorise_array, factorise_series
 
 
 def column(*labels: object) -> NominalColumn:
@@ -90,3 +91,10 @@ def test_columns_of_a_frame_may_have_any_name() -> None:
     table = RawTable(pd.DataFrame({1: [7, 8], ("x", 1): [2, 3], 0: [4, 5]}))
     assert table.names == [1, ("x", 1), 0]
     assert [table.nominal(i).labels for i in range(3)] == [[7, 8], [2, 3], [4, 5]]
+
+
+def test_categories_that_no_row_has_are_no_labels() -> None:
+    series = pd.Series(pd.Categorical(["b", None, "d"], categories=["a", "b", "c", "d"]))
+    column = factorise_series(nw.from_native(series, series_only=True))
+    assert column.labels == ["b", "d"]
+    assert column.codes.tolist() == [0, -1, 1]

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from priorwise.counts.draws import deal_into_folds
-from priorwise.models.linear.fold_logistic import FoldLogistic, PrincipalAxes, count_folds
+from priorwise.models.linear.fold_logistic import (
+    FoldLogistic,
+    PrincipalAxes,
+    WeightPath,
+    count_folds,
+)
 from priorwise.steps.linear.design import Design
 
 
@@ -53,3 +58,13 @@ def test_a_turn_to_principal_axes_does_not_change_the_minimum(
     turned = axes.turn_back(fit(axes.turn(plain)), 2)
     predict = FoldLogistic(plain, 2, 3, y, weight, fold, 1).predict
     np.testing.assert_allclose(predict(turned, fold), predict(fit(plain), fold), atol=2e-3)
+
+
+def test_a_path_of_weights_is_extended_evenly_with_the_logarithm_of_the_penalty() -> None:
+    path = WeightPath(np.zeros(2))
+    assert path.extend_to(10.0).tolist() == [0.0, 0.0]
+    path.add(10.0, np.array([1.0, 2.0]))
+    assert path.extend_to(1.0).tolist() == [1.0, 2.0]
+    path.add(1.0, np.array([2.0, 5.0]))
+    np.testing.assert_allclose(path.extend_to(0.1), [3.0, 8.0])
+    np.testing.assert_allclose(path.extend_to(100.0), [0.0, -1.0], atol=1e-12)

@@ -83,6 +83,24 @@ def test_strong_shrinkage_gives_every_context_the_common_covariance(
     np.testing.assert_allclose(gaussians.precision, gaussians.precision[:1].repeat(9, axis=0))
 
 
+@pytest.mark.parametrize("structure", ["full", "tree", "naive"])
+def test_joined_moments_are_shrunk_as_each_table_alone(
+    structure: str, rng: np.random.Generator
+) -> None:
+    parts = []
+    for n_rows in (60, 90):
+        values, y = rng.normal(size=(n_rows, 3)), rng.integers(0, 2, n_rows).astype(np.int32)
+        parent = rng.integers(0, 3, n_rows).astype(np.int32)
+        parts.append(Moments.sum_up(values, y, 2, None, [parent], [3]))
+    joined, places = Moments.join(parts)
+    together = joined.shrink(Shrinkage(1.0, 0.1), structure)
+    for part, place in zip(parts, places, strict=True):
+        alone = part.shrink(Shrinkage(1.0, 0.1), structure)
+        np.testing.assert_array_equal(together.mean[place], alone.mean)
+        np.testing.assert_allclose(together.precision[place], alone.precision)
+        np.testing.assert_allclose(together.log_constant[place], alone.log_constant)
+
+
 def test_rare_and_unknown_labels_have_the_gaussian_of_their_class() -> None:
     y = np.zeros(30, dtype=np.int32)
     parent = np.r_[np.zeros(25), np.ones(5)].astype(np.int32)

@@ -1,6 +1,7 @@
 """The ensemble: both recipes obey the laws, and out-of-fold rows are out of fold."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -73,6 +74,31 @@ def test_out_of_fold_probabilities_come_from_members_that_have_not_seen_the_row(
     own = np.arange(200), y
     assert np.log(model.predict_proba(X)[own]).mean() > np.log(model.oof_proba_[own]).mean()
     assert -np.log(model.oof_proba_[own]).mean() > 0.66
+
+
+def test_members_take_turns_with_the_dealings_of_rows_into_folds() -> None:
+    X, y = make_led(100, random_state=0)
+    options: dict[str, Any] = {"max_parents": 1, "max_bins": 8, "random_state": 0}
+    model = ESKDBClassifier(15, n_dealings=2, **options).fit(X, y)
+    assert model.folds_ == [*range(10), *range(5)]
+    known = np.isfinite(model.oof_proba_).all(axis=1)
+    assert known.all()
+    np.testing.assert_allclose(model.oof_proba_.sum(axis=1), 1.0, rtol=1e-6)
+    # The second dealing has other folds: five members alone give other out-of-fold probabilities.
+    first = ESKDBClassifier(5, n_dealings=2, **options).fit(X, y)
+    assert first.folds_ == [0, 1, 2, 3, 4]
+    assert np.abs(first.oof_proba_ - model.oof_proba_).max() > 0.01
+
+
+def test_rows_of_all_dealings_are_judged_by_members_that_have_not_seen_them(
+    rng: np.random.Generator,
+) -> None:
+    X = rng.integers(0, 30, (60, 4)).astype(float)
+    y = rng.permutation(np.repeat([0, 1], 30))
+    model = ESKDBClassifier(20, n_dealings=4, max_parents=2, random_state=0).fit(X, y)
+    # Labels are noise: what has seen a row predicts it, what has not is no better than chance.
+    assert log_loss(model.predict_proba(X), y) < 0.6
+    assert log_loss(model.oof_proba_, y) > 0.65
 
 
 def test_rows_of_weight_zero_are_as_good_as_absent() -> None:

@@ -56,6 +56,8 @@ def assert_same_members(streamed: Any, fitted: Any, X: pd.DataFrame) -> None:
         ({"recipe": "weighted", "missing": "impute", "max_bins": 8}, (5, 6)),
         # The loss of a fold; pairs and two kinds of tables of further networks.
         ({"recipe": "weighted", "max_bins": 8, "max_estimators": 4}, (6, 10)),
+        # Values of folds, pairs and two kinds of tables for each dealing.
+        ({"recipe": "weighted", "max_bins": 8, "n_dealings": 2, "n_estimators": 6}, (8, 10)),
         # With numbers one more pass finds the order of the rows, and so their copies.
         ({"recipe": "thesis"}, (4, 5)),
         # The order is needed where some rows are held back, too.
@@ -73,7 +75,9 @@ def test_members_are_those_of_fit_and_share_passes(
     frame = make_rows(rng, 700, numeric=numeric)
     frame.to_parquet(tmp_path / "rows.parquet")
     X = frame.drop(columns="label")
-    model = ESKDBClassifier(n_estimators=3, max_parents=2, random_state=3, **parameters)
+    model = ESKDBClassifier(
+        **{"n_estimators": 3, "max_parents": 2, "random_state": 3, **parameters}
+    )
     fitted = clone(model).fit(X, frame["label"])
     streamed = clone(model).fit_dataset(tmp_path / "rows.parquet", "label", batch_rows=batch_rows)
     assert_same_members(streamed, fitted, X)

@@ -121,21 +121,10 @@ def test_contexts_that_are_not_counted_are_those_that_are_not_packed(
 
 @pytest.mark.parametrize("parent", [0, 1])
 def test_rows_of_contexts_are_those_of_all_classes(rows: CodedRows, parent: int) -> None:
-    tree = factor_of(rows).tree
-    path, block = factor_of(rows).path, np.zeros(rows.n_rows, np.int32)
-    *_, context_rows = _core.cross_fit_factor(
-        tree,
-        factor_of(rows).column,
-        path,
-        3,
-        rows.columns,
-        rows.y,
-        None,
-        block,
-        1,
-        3,
-        rows.n_rows,
-        None,
+    counts = NetworkCounts.count(Network(((), (), PARENTS), (0, 1, 2)), rows)
+    block = np.zeros(rows.n_rows, np.int32)
+    *_, (_, _, context_rows) = _core.cross_fit_network(
+        counts.factor_trees, rows.columns, rows.y, None, block, 1, 3, rows.n_rows, None
     )
     row = 7 * (parent + 1)
     assert context_rows[row].tolist() == [context_of(rows, row, n).sum() for n in (0, 1, 2)]

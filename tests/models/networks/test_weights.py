@@ -1,5 +1,6 @@
 """Weighted networks: kernels against slow twins, and what the weights promise."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,7 @@ from priorwise.models.networks.network_model import (
 from priorwise.smoothing import LevelShrinkage
 from priorwise.steps.networks.contributions import class_proba, log_joint
 from priorwise.structure import Network
-from priorwise.structure.networks import NetworkCounts
+from priorwise.structure.networks import CountedWhenAsked, NetworkCounts
 
 NETWORK = Network(((), (0,), (1, 0)), (0, 1, 2))
 
@@ -64,9 +65,34 @@ def whole_tree(rows: CodedRows, feature: int) -> CountTree:
 def weighted_model(rows: CodedRows, weights: ScoreWeights) -> _core.FactorProduct:
     counts = NetworkCounts.count(NETWORK, rows)
     log_prior = log_class_prior(counts.class_tree, LevelShrinkage().smooth(counts.class_tree))
-    shrinkage = [_core.level_weights(tree) for tree in counts.feature_trees]
+    shrinkage = np.concatenate([_core.level_weights(tree) for tree in counts.feature_trees])
     estimates = CrossFit(np.zeros(0, np.float32), np.zeros(0, np.float32), shrinkage)
     return pack_network(counts, log_prior, estimates, weights, 0.0)
+
+
+def test_trees_that_are_counted_when_asked_are_those_of_all_rows(rows: CodedRows) -> None:
+    """Kept or counted again, with weights, to the same bits."""
+    rows = replace(rows, weight=np.linspace(0.5, 2.0, rows.n_rows))
+    block = (np.arange(rows.n_rows) % 4).astype(np.int32)
+    weights = ScoreWeights(np.zeros(3), np.ones(3), np.zeros(3), 0)
+    answers = []
+    for trees in (NetworkCounts.count(NETWORK, rows), CountedWhenAsked(NETWORK, rows)):
+        estimates = cross_fit(trees, rows, block)
+        for min_rows in (0.0, 6.0):
+            packed = pack_network(trees, np.log([0.2, 0.3, 0.5]), estimates, weights, min_rows)
+            answers.append([pickle.dumps(packed), estimates.scores.tobytes()])
+    assert answers[:2] == answers[2:]
+    assert answers[0] != answers[1]
+
+
+def test_too_many_contexts_of_asked_trees_are_refused(rows: CodedRows) -> None:
+    counts = NetworkCounts.count(NETWORK, rows)
+    block = np.zeros(rows.n_rows, np.int32)
+    cross_fit(CountedWhenAsked(NETWORK, rows, counts.n_contexts), rows, block)
+    trees = CountedWhenAsked(NETWORK, rows, counts.n_contexts - 1)
+    expected = f"max_contexts must .*got {counts.n_contexts - 1} for {counts.n_contexts}: allow"
+    with pytest.raises(ValueError, match=expected):
+        cross_fit(trees, rows, block)
 
 
 def fit_weighted(
@@ -82,22 +108,13 @@ def fit_weighted(
 
 def test_cross_fitted_levels_equal_counting_without_the_block(rows: CodedRows) -> None:
     block = (np.arange(rows.n_rows) % 4).astype(np.int32)
-    for feature, tree in enumerate(NetworkCounts.count(NETWORK, rows).feature_trees):
-        shrinkage, scores, _ = _core.cross_fit_factor(
-            tree,
-            feature,
-            NETWORK.parents[feature],
-            3,
-            rows.columns,
-            rows.y,
-            None,
-            block,
-            4,
-            3,
-            0,
-            None,
-        )
-        np.testing.assert_array_equal(shrinkage, _core.level_weights(tree))
+    counts = NetworkCounts.count(NETWORK, rows)
+    shrinkage, of_features, _ = _core.cross_fit_network(
+        counts.factor_trees, rows.columns, rows.y, None, block, 4, 3, 0, None
+    )
+    slow = np.concatenate([_core.level_weights(tree) for tree in counts.feature_trees])
+    np.testing.assert_array_equal(shrinkage, slow)
+    for feature, scores in enumerate(of_features):
         for row in range(0, rows.n_rows, 7):
             for y in range(3):
                 for level in range(3):
@@ -201,11 +218,11 @@ def test_levels_are_shrunk_as_leaving_out_whole_rows_would_choose(rows: CodedRow
     weight = class_weight[rows.y]
     counts = NetworkCounts.count(NETWORK, replace(rows, weight=weight))
     block = np.zeros(rows.n_rows, np.int32)
-    for feature, tree in enumerate(counts.feature_trees):
-        parents = NETWORK.parents[feature]
-        chosen, *_ = _core.cross_fit_factor(
-            tree, feature, parents, 3, rows.columns, rows.y, weight, block, 1, 3, 0, class_weight
-        )
+    of_levels, *_ = _core.cross_fit_network(
+        counts.factor_trees, rows.columns, rows.y, weight, block, 1, 3, 0, class_weight
+    )
+    depths = [tree.depth + 1 for tree in counts.feature_trees]
+    for feature, chosen in enumerate(np.split(of_levels, np.cumsum(depths)[:-1])):
         for level in range(1, len(chosen)):
             if 0.2 < chosen[level] < 600.0:
                 losses = [

@@ -1,8 +1,6 @@
 // Factors of networks, and checks of them.
 #pragma once
 
-#include <nanobind/nanobind.h>
-
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,7 +11,8 @@
 
 namespace priorwise {
 
-// The factor of a tree whose first level is the class; log_p and log_rest have been checked.
+// The factor of a tree whose first level is the class; log_p and log_rest have been checked. It
+// needs no lock of the interpreter.
 inline OwnedFactor index_factor(std::int32_t column, std::vector<std::int32_t> path,
                                 std::shared_ptr<const CountTree> tree, std::vector<double> log_p,
                                 std::vector<double> log_rest, bool rest_towards_parent,
@@ -23,7 +22,6 @@ inline OwnedFactor index_factor(std::int32_t column, std::vector<std::int32_t> p
     check_at_least(n_classes, 1, "n_classes");
     check_size(path.size() + 1, std::max<std::size_t>(tree->level_start.size() - 2, 1), "path",
                "level of the tree below the class");
-    nb::gil_scoped_release release;
     if (tree->level_start.size() > 2)
         check_codes(std::span(tree->value).subspan(1, tree->level_start[2] - 1), n_classes,
                     "the classes of tree");

@@ -194,6 +194,8 @@ class NominalColumn:
 def factorise_series(series: nw.Series[Any]) -> NominalColumn:
     """Factorise a frame's column by its library, without Python code for each row."""
     native = series.to_native()
+    if series.implementation.is_pandas() and hasattr(native.dtype, "categories"):
+        return _keep_seen(list(native.array.categories), native.array.codes)
     if series.implementation.is_pandas_like():
         try:
             codes, labels = native.factorize()
@@ -209,6 +211,18 @@ def factorise_series(series: nw.Series[Any]) -> NominalColumn:
         if series.implementation.is_pyarrow():
             return _factorise_arrow(native)
     return factorise_array(series.to_numpy())
+
+
+def _keep_seen(labels: list[Hashable], codes: NDArray[Any]) -> NominalColumn:
+    """Return a column of codes, -1 where missing, without the labels that no row has."""
+    seen = np.bincount(codes.astype(np.intp) + 1, minlength=len(labels) + 1)[1:] > 0
+    if seen.all():
+        return NominalColumn(labels, codes.astype(np.int32))
+    place = np.append(np.cumsum(seen, dtype=np.int32) - 1, np.int32(-1))
+    return NominalColumn(
+        [label for label, has_rows in zip(labels, seen.tolist(), strict=True) if has_rows],
+        place[codes].astype(np.int32),
+    )
 
 
 def declared_labels(column: Any) -> list[Hashable] | None:

@@ -9,9 +9,9 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
+from priorwise.common.numeric import gen_batches
 from priorwise.data.tables.column_kinds import Kind, advise_on_texts, name_commonest
 from priorwise.data.tables.label_keys import (
     BOOLEANS,

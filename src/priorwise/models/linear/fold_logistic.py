@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import gen_batches
 
 from priorwise import _core
-from priorwise.common.numeric import Trials, log_loss, softmax
+from priorwise.common.numeric import Trials, gen_batches, log_loss, softmax
 from priorwise.counts.draws import N_FOLDS
 from priorwise.steps.linear.design import (
     BATCH_ROWS,
@@ -60,6 +59,31 @@ class PenaltyChoice:
     weights: NDArray[np.float64]
 
 
+HeldRows = list[tuple[NDArray[np.intp], Design]]
+"""The places and the design of the rows of each fold."""
+
+
+@dataclass(eq=False)
+class WeightPath:
+    """Weights by penalty, with whose logarithm they change evenly."""
+
+    last: NDArray[np.float64]
+    penalty: float = 0.0
+    """The last penalty; zero before the first."""
+    slope: NDArray[np.float64] | float = 0.0
+    """Change of the weights from the penalty before to the last one, by its logarithm."""
+
+    def extend_to(self, penalty: float) -> NDArray[np.float64]:
+        """Return where the path would be at the next penalty: a start of the search for weights."""
+        return self.last + self.slope * (np.log(penalty / self.penalty) if self.penalty else 0.0)
+
+    def add(self, penalty: float, weights: NDArray[np.float64]) -> None:
+        """Add weights that were found."""
+        if self.penalty:
+            self.slope = (weights - self.last) / np.log(penalty / self.penalty)
+        self.last, self.penalty = weights, penalty
+
+
 @dataclass(frozen=True, eq=False)
 class FoldLogistic:
     """Multinomial logistic regression with a ridge penalty, fitted once without each fold.
@@ -82,19 +106,22 @@ class FoldLogistic:
         """Choose a penalty, the largest first, by the out-of-fold loss, from the one at `first` on.
 
         The loss is that of the rows of the first `n_searched` folds: by default five, or one if
-        there are many rows or weights. Each search for weights starts where the one before ended.
+        there are many rows or weights. Each search for weights starts where those before lead to.
         """
         n_weights = 1 + self.n_indicators + self.design.value.shape[1]
         if n_searched is None:
             n_searched = count_searched_folds(len(self.y), n_weights * self.n_classes)
-        weights = np.zeros((n_searched, self.n_classes, n_weights))
+        path = WeightPath(np.zeros((n_searched, self.n_classes, n_weights)))
         fold = self.fold % N_FOLDS
+        held = self._hold_out(fold, n_searched)
 
         trials = Trials[float, NDArray[np.float64]](penalties, first=first)
         for penalty in trials:
+            weights = path.extend_to(penalty)
             self._fit(penalty, weights, fold, SEARCH_TOLERANCE)
-            loss = log_loss(self.predict(weights, fold), self.y, self.weight)
-            trials.tell(loss, weights.copy())
+            path.add(penalty, weights)
+            loss = log_loss(self._predict_held(weights, held), self.y, self.weight)
+            trials.tell(loss, weights)
         best = trials.best
         return PenaltyChoice(best.setting, best.loss, best.model)
 
@@ -128,10 +155,17 @@ class FoldLogistic:
 
     def predict(self, weights: NDArray[np.float64], fold: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return probabilities of rows by the weights of their folds; NaN without such weights."""
-        scores = np.full((len(fold), self.n_classes), np.nan)
-        for place, fold_weights in enumerate(weights):
-            held = np.flatnonzero(fold == place)
-            scores[held] = score(self.design.take(held), fold_weights, self.n_indicators)
+        return self._predict_held(weights, self._hold_out(fold, len(weights)))
+
+    def _hold_out(self, fold: NDArray[np.int32], n_folds: int) -> HeldRows:
+        """Return the rows of each fold."""
+        rows = (np.flatnonzero(fold == place) for place in range(n_folds))
+        return [(own, self.design.take(own)) for own in rows]
+
+    def _predict_held(self, weights: NDArray[np.float64], held: HeldRows) -> NDArray[np.float64]:
+        scores = np.full((len(self.y), self.n_classes), np.nan)
+        for fold_weights, (rows, design) in zip(weights, held, strict=True):
+            scores[rows] = score(design, fold_weights, self.n_indicators)
         return softmax(scores)
 
     def _fit(

@@ -16,7 +16,7 @@ from priorwise.counts.draws import N_FOLDS, deal_into_folds
 from priorwise.models.base import TableClassifier
 from priorwise.models.fitted import from_step
 from priorwise.models.linear.gaussian_search import MIN_ROWS, GaussianRows, search
-from priorwise.models.linear.spline import join_out_of_fold, learn_design
+from priorwise.models.linear.spline import join_out_of_fold, learn_logged_design
 from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.linear.gaussians import Gaussians
@@ -155,9 +155,7 @@ class GaussianNetworkClassifier(TableClassifier):
     @one_blas_thread()
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         generator = np.random.default_rng(draw_seed(self.random_state))
-        design = learn_design(
-            table.columns, table.n_labels, table.weight, max_splined=0, takes_logs=True
-        )
+        design = table.once(learn_logged_design)
         max_values = min(MAX_VALUES, round((MAX_CUBES / table.n_classes) ** (1 / 3)))
         n_terms = table.n_classes * max(1, min(max_values, len(design.mean))) ** 2
         drawn = table.draw(max(MIN_ROWS, MAX_TERMS // n_terms), generator)
@@ -189,6 +187,6 @@ class GaussianNetworkClassifier(TableClassifier):
             "step_": step,
             "shrinkage_": (best.shrinkage.strength, best.shrinkage.diagonal),
             "oof_proba_": join_out_of_fold(
-                drawn, best.proba, lambda: step.predict(table.columns, self.n_threads)
+                drawn, rows.predict_held(best), lambda: step.predict(table.columns, self.n_threads)
             ),
         }

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.numeric import Trials, log_loss, pick, softmax
+from priorwise.common.numeric import LEAST_PROBABILITY, Trials, pick, softmax
 from priorwise.counts.draws import N_FOLDS
 from priorwise.models.linear.shrunken_gaussians import Moments, Shrinkage
 from priorwise.steps.linear.gaussians import look_up
@@ -29,24 +29,42 @@ FEW_FOLDS, MIN_TERMS_FOR_FEW = 2, 20_000_000
 """From so many rows times classes times squared features, the rows of two folds choose."""
 
 
-FoldMoments = tuple[NDArray[np.intp], Moments]
-"""The numbers to use, and their moments, without the rows of a fold."""
+MAX_LOSS = -float(np.log(LEAST_PROBABILITY))
+"""Largest loss of a row."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldRows:
+    """Rows of some folds, and the moments of all rows but those of each of these folds.
+
+    `place` (n_held, n_classes) are the contexts of the rows in the Gaussians of their fold, as
+    places among those of all folds; `values` are the numbers that these use. `prior` and `labels`
+    are log priors and sums of tables of labels, less those of the rows' own classes.
+    """
+
+    rows: NDArray[np.intp]
+    y: NDArray[np.int32]
+    weight: NDArray[np.float64] | None
+    prior: NDArray[np.float64]
+    labels: NDArray[np.float64]
+    values: NDArray[np.float64]
+    place: NDArray[np.int32]
+    moments: Moments
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Parents, shrinkage and powers, and the out-of-fold log-loss and probabilities with them.
+    """Parents, shrinkage and powers, and the out-of-fold log-loss and log densities with them.
 
-    Probabilities are NaN in folds that had no part. `moments` are those of the rows without each
-    fold, for other shrinkages of the same parents.
+    `held` are the rows that were judged, for other shrinkages of the same parents.
     """
 
     parents: list[int]
     shrinkage: Shrinkage
     powers: tuple[float, float]
     loss: float
-    proba: NDArray[np.float64]
-    moments: list[FoldMoments]
+    score: NDArray[np.float64]
+    held: HeldRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,16 +96,9 @@ class GaussianRows:
             fold=self.fold[rows],
         )
 
-    def split(self, fold: int) -> tuple[GaussianRows, GaussianRows]:
-        """Return the rows of the other folds and those of a fold."""
-        return self.take(np.flatnonzero(self.fold != fold)), self.take(
-            np.flatnonzero(self.fold == fold)
-        )
-
     def log_prior(self) -> NDArray[np.float64]:
         """Return the logarithms of the shares of the classes, with one row more of each."""
-        count = np.bincount(self.y, self.weight, minlength=self.n_classes) + 1.0
-        return np.asarray(np.log(count / count.sum()))
+        return find_log_prior(self.y, self.n_classes, self.weight)
 
     @cached_property
     def used(self) -> NDArray[np.intp]:
@@ -117,62 +128,63 @@ class GaussianRows:
             for codes, n_labels in zip(self.codes, self.n_labels, strict=False)
         ]
 
-    def fit_without_folds(self, parents: list[int], n_folds: int) -> list[FoldMoments]:
-        """Return the numbers to use and the moments of all rows but those of each fold."""
-        rests = (self.split(fold)[0] for fold in range(n_folds))
-        return [(rest.used, rest.fit(parents)) for rest in rests]
-
-    def score_out_of_fold(
-        self, parents: list[int], moments: list[FoldMoments], shrinkage: Shrinkage
-    ) -> NDArray[np.float64]:
-        """Return log densities of the rows of each fold by the Gaussians of the other folds.
-
-        NaN in folds without moments.
-        """
-        score = np.full((len(self.y), self.n_classes), np.nan)
-        for fold, (used, rest) in enumerate(moments):
-            held = np.flatnonzero(self.fold == fold)
-            gaussians = rest.shrink(shrinkage, self.structure)
-            place = gaussians.place([self.codes[i][held] for i in parents], len(held))
-            values = self.values[np.ix_(held, used)]
-            score[held] = gaussians.score(values, place, self.n_threads)
-        return score
+    def hold_out(self, parents: list[int], n_folds: int) -> HeldRows:
+        """Return the rows of some folds, and the moments of all rows but those of each."""
+        held, values, place, moments = [], [], [], []
+        for fold in range(n_folds):
+            rest = self.take(np.flatnonzero(self.fold != fold))
+            own = np.flatnonzero(self.fold == fold)
+            fitted = rest.fit(parents)
+            place.append(fitted.place([self.codes[i][own] for i in parents], len(own)))
+            values.append(self.values[np.ix_(own, rest.used)])
+            held.append(own)
+            moments.append(fitted)
+        joined, places = Moments.join(moments)
+        place = [of_part[own] for of_part, own in zip(places, place, strict=True)]
+        rows = np.concatenate(held)
+        y = self.y[rows]
+        prior, labels = (subtract_own(part[rows], y) for part in self.label_scores)
+        return HeldRows(
+            rows, y, None if self.weight is None else self.weight[rows], prior, labels,
+            np.concatenate(values), np.concatenate(place), joined,
+        )  # fmt: skip
 
     @cached_property
     def label_scores(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return log priors, and sums of the tables of labels, from the other folds."""
-        prior, labels = np.empty((2, len(self.y), self.n_classes))
+        prior, labels = np.zeros((2, len(self.y), self.n_classes))
         for fold in range(N_FOLDS):
-            rest, held = self.split(fold)
-            own = self.fold == fold
-            prior[own], labels[own] = rest.log_prior(), 0.0
-            for table, codes in zip(rest.fit_tables(), held.codes, strict=True):
-                labels[own] += look_up(table, codes)
+            own, rest = np.flatnonzero(self.fold == fold), np.flatnonzero(self.fold != fold)
+            y, weight = self.y[rest], None if self.weight is None else self.weight[rest]
+            prior[own] = find_log_prior(y, self.n_classes, weight)
+            for codes, n_labels in zip(self.codes, self.n_labels, strict=False):
+                table = fit_table(codes[rest], y, n_labels, self.n_classes, weight)
+                labels[own] += look_up(table, codes[own])
         return prior, labels
 
+    @staticmethod
     def choose_powers(
-        self,
-        prior: NDArray[np.float64],
-        score: NDArray[np.float64],
-        labels: NDArray[np.float64],
-        start: tuple[float, float],
+        held: HeldRows, score: NDArray[np.float64], start: tuple[float, float]
     ) -> tuple[tuple[float, float], float]:
         """Return the powers of densities and of tables, and the least mean log-loss.
 
         The loss is convex in the powers: each is moved to its neighbour while the loss falls.
         """
-        judged = np.flatnonzero(~np.isnan(score[:, 0]))
-        prior, score, labels = prior[judged], score[judged], labels[judged]
-        y, weight = self.y[judged], None if self.weight is None else self.weight[judged]
-        grids = [POWERS if part.any() else (1.0,) for part in (score, labels)]
+        parts = subtract_own(score, held.y), held.labels
+        grids = [POWERS if part.any() else (1.0,) for part in parts]
         place = [
             grid.index(power if power in grid else 1.0)
             for grid, power in zip(grids, start, strict=True)
         ]
 
         def judge(places: list[int]) -> float:
-            powers = [grid[at] for grid, at in zip(grids, places, strict=True)]
-            return log_loss(softmax(prior + powers[0] * score + powers[1] * labels), y, weight)
+            gap = held.prior.copy()
+            for grid, at, part in zip(grids, places, parts, strict=True):
+                if len(grid) > 1:
+                    gap += grid[at] * part
+            most = gap.max(axis=1)
+            loss = most + np.log(np.exp(gap - most[:, None]).sum(axis=1))
+            return float(np.average(np.minimum(loss, MAX_LOSS), weights=held.weight))
 
         loss, before = judge(place), np.inf
         while loss < before:
@@ -183,28 +195,36 @@ class GaussianRows:
                 for place[part] in trials:
                     trials.tell(judge(place), None)
                 place[part], loss = trials.best.place, trials.best.loss
+            if min(map(len, grids)) == 1:
+                break
         return (grids[0][place[0]], grids[1][place[1]]), loss
 
     def judge(
         self,
         parents: list[int],
         shrinkage: Shrinkage,
-        moments: list[FoldMoments],
+        held: HeldRows,
         start: tuple[float, float] = (1.0, 1.0),
     ) -> Choice:
-        """Choose the powers for given parents and shrinkage, by rows of the folds of moments."""
-        score = self.score_out_of_fold(parents, moments, shrinkage)
+        """Choose the powers for given parents and shrinkage, by rows held out."""
+        gaussians = held.moments.shrink(shrinkage, self.structure)
+        score = gaussians.score(held.values, held.place, self.n_threads)
+        powers, loss = self.choose_powers(held, score, start)
+        return Choice(parents, shrinkage, powers, loss, score, held)
+
+    def predict_held(self, choice: Choice) -> NDArray[np.float64]:
+        """Return the out-of-fold probabilities of all rows by a choice that was judged by all."""
         prior, labels = self.label_scores
-        powers, loss = self.choose_powers(prior, score, labels, start)
-        proba = softmax(prior + powers[0] * score + powers[1] * labels)
-        return Choice(parents, shrinkage, powers, loss, proba, moments)
+        score = np.empty_like(prior)
+        score[choice.held.rows] = choice.score
+        return softmax(prior + choice.powers[0] * score + choice.powers[1] * labels)
 
 
 def search(rows: GaussianRows, max_parents: int) -> Choice:
     """Choose parents, then strength, then diagonal, each with its powers, by out-of-fold log-loss.
 
-    Of many rows, some choose; of many terms, those of some folds. All rows have out-of-fold
-    probabilities.
+    Of many rows, some choose; of many terms, those of some folds. The choice returned was judged by
+    all rows.
     """
     n_terms = rows.n_classes * max(1, rows.values.shape[1]) ** 2
     n_searched = np.clip(MAX_SEARCHED_TERMS // n_terms, MIN_ROWS, MAX_SEARCHED_ROWS)
@@ -212,13 +232,13 @@ def search(rows: GaussianRows, max_parents: int) -> Choice:
     some = rows if step == 1 else rows.take(np.arange(0, len(rows.y), step))
     n_folds = FEW_FOLDS if len(some.y) * n_terms >= MIN_TERMS_FOR_FEW else N_FOLDS
     if rows.values.shape[1] == 0:
-        return rows.judge([], MIDDLE, rows.fit_without_folds([], N_FOLDS))
-    best = some.judge([], MIDDLE, some.fit_without_folds([], n_folds))
+        return rows.judge([], MIDDLE, rows.hold_out([], N_FOLDS))
+    best = some.judge([], MIDDLE, some.hold_out([], n_folds))
     while len(best.parents) < min(max_parents, len(rows.codes)):
         others = [i for i in range(len(rows.codes)) if i not in best.parents][:MAX_CANDIDATES]
         trials = [best]
         for parents in ([*best.parents, i] for i in others):
-            trials.append(some.judge(parents, MIDDLE, some.fit_without_folds(parents, n_folds)))
+            trials.append(some.judge(parents, MIDDLE, some.hold_out(parents, n_folds)))
         place = pick([one.loss for one in trials])
         if place == 0:
             break
@@ -229,13 +249,26 @@ def search(rows: GaussianRows, max_parents: int) -> Choice:
         first, known = settings.index(best.shrinkage), (best.loss, best)
         searched = Trials[Shrinkage, Choice](settings, first=first, known=known)
         for shrinkage in searched:
-            choice = some.judge(best.parents, shrinkage, best.moments, best.powers)
+            choice = some.judge(best.parents, shrinkage, best.held, best.powers)
             searched.tell(choice.loss, choice)
         best = searched.best.model
     if step == 1 and n_folds == N_FOLDS:
         return best
-    moments = rows.fit_without_folds(best.parents, N_FOLDS)
-    return rows.judge(best.parents, best.shrinkage, moments, best.powers)
+    held = rows.hold_out(best.parents, N_FOLDS)
+    return rows.judge(best.parents, best.shrinkage, held, best.powers)
+
+
+def subtract_own(scores: NDArray[np.float64], y: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return scores (n_rows, n_classes) less those of the rows' own classes."""
+    return scores - scores[np.arange(len(y)), y, None]
+
+
+def find_log_prior(
+    y: NDArray[np.int32], n_classes: int, weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return the logarithms of the shares of the classes, with one row more of each."""
+    count = np.bincount(y, weight, minlength=n_classes) + 1.0
+    return np.asarray(np.log(count / count.sum()))
 
 
 def fit_table(

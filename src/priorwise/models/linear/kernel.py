@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import gen_batches
 
 from priorwise.common.docstrings import hook
-from priorwise.common.numeric import Chosen, Trials, draw_seed, half_decades, safe_log
+from priorwise.common.numeric import Chosen, Trials, draw_seed, gen_batches, half_decades, safe_log
 from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_number
 from priorwise.counts.draws import deal_into_folds
@@ -29,7 +28,7 @@ from priorwise.models.linear.spline import (
     TAILS,
     BaseLogisticClassifier,
     join_out_of_fold,
-    learn_design,
+    learn_logged_design,
 )
 from priorwise.models.memory import TableSize, halve
 from priorwise.models.training_table import TrainingTable
@@ -151,9 +150,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
     @one_blas_thread()
     def _learn(self, table: TrainingTable) -> dict[str, Any]:
         generator = np.random.default_rng(draw_seed(self.random_state))
-        linear_design = learn_design(
-            table.columns, table.n_labels, table.weight, max_splined=0, takes_logs=True
-        )
+        linear_design = table.once(learn_logged_design)
         drawn = table.draw(MAX_ROWS, generator)
         n_folds = count_folds(self.n_folds, len(drawn.y), drawn.n_classes)
         fold = deal_into_folds(drawn.y, n_folds, generator, drawn.group).astype(np.int32)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from priorwise.steps.linear.gaussians import GaussianTree
+from priorwise.steps.linear.gaussians import GaussianTree, place_rows
 
 RIDGE = 1e-3
 """Added to the variances of standardised numbers, so that no covariance is singular."""
@@ -34,15 +36,17 @@ class Shrinkage:
 class Moments:
     """Numbers of rows, means and scatter matrices of contexts, parents before children.
 
-    The first context is that of all rows, the next ones are the classes; then come pairs of a class
-    and a label of the first parent, and so on. `child` of a level (n_contexts of the level before,
-    n_labels) is the context of a label, -1 if that has no Gaussian.
+    The first context is that of all rows, level 0; the next ones are the classes, level 1; then
+    come pairs of a class and a label of the first parent, and so on. `child` of a level (n_contexts
+    of the level before, n_labels) is the context of a label, -1 if that has no Gaussian. Moments of
+    several tables that were joined have the contexts of all tables in each level.
     """
 
     count: NDArray[np.float64]
     mean: NDArray[np.float64]
     scatter: NDArray[np.float64]
     parent: NDArray[np.intp]
+    level: NDArray[np.intp]
     n_classes: int
     children: list[NDArray[np.int32]]
 
@@ -57,82 +61,126 @@ class Moments:
         n_labels: list[int],
     ) -> Moments:
         """Sum up rows; `parents` are the codes of the nominal parents, -1 for none."""
-        weight = np.ones(len(y)) if weight is None else weight
-        context = [np.zeros(len(y), dtype=np.intp)]
-        parent, children = [-1], list[NDArray[np.int32]]()
-        level, first = 1 + y.astype(np.intp), 1
-        context.append(level)
+        context = []
+        parent, level, children = [-1], [0], list[NDArray[np.int32]]()
+        own, first = 1 + y.astype(np.intp), 1
+        context.append(own)
         parent += [0] * n_classes
+        level += [1] * n_classes
         n_contexts = 1 + n_classes
         for codes, n in zip(parents, n_labels, strict=True):
             size = n_contexts - first
-            key = np.where((level >= first) & (codes >= 0), (level - first) * n + codes, -1)
-            rows = np.bincount(key[key >= 0], weight[key >= 0], minlength=size * n)
+            key = np.where((own >= first) & (codes >= 0), (own - first) * n + codes, -1)
+            counted = None if weight is None else weight[key >= 0]
+            rows = np.bincount(key[key >= 0], counted, minlength=size * n)
             child = np.full(size * n, -1, dtype=np.int32)
             kept = np.flatnonzero(rows >= MIN_ROWS)
             child[kept] = n_contexts + np.arange(len(kept))
             children.append(child.reshape(size, n))
-            level = np.where(key >= 0, child[np.maximum(key, 0)], -1)
-            context.append(level)
+            own = np.where(key >= 0, child[np.maximum(key, 0)], -1)
+            context.append(own)
             parent += (first + kept // n).tolist()
+            level += [len(context)] * len(kept)
             first, n_contexts = n_contexts, n_contexts + len(kept)
         n_values = values.shape[1]
         count, mean = np.zeros(n_contexts), np.zeros((n_contexts, n_values))
         scatter = np.zeros((n_contexts, n_values, n_values))
+        all_weights = weight if weight is not None else np.ones(len(y))
+        count[0] = all_weights.sum()
+        mean[0] = all_weights @ values / (count[0] + 1.0)
         for own in context:
             order = np.argsort(own, kind="stable")
-            places, starts = np.unique(own[order], return_index=True)
-            for g, rows in zip(places.tolist(), np.split(order, starts[1:]), strict=True):
-                if g < 0:
-                    continue
-                own_weight, own_values = weight[rows], values[rows]
+            starts = np.searchsorted(own[order], np.arange(own.max(initial=-1) + 2))
+            for g in np.unique(own[own >= 0]).tolist():
+                rows = order[starts[g] : starts[g + 1]]
+                own_weight, own_values = all_weights[rows], values[rows]
                 count[g] = own_weight.sum()
-                above = mean[parent[g]] if g > 0 else np.zeros(n_values)
-                mean[g] = (own_weight @ own_values + above) / (count[g] + 1.0)
-                if g > 0:
-                    step = own_values - mean[g]
-                    scatter[g] = (own_weight[:, None] * step).T @ step
+                mean[g] = (own_weight @ own_values + mean[parent[g]]) / (count[g] + 1.0)
+                step = own_values - mean[g]
+                scatter[g] = (step if weight is None else own_weight[:, None] * step).T @ step
         # Scatter around the classes' own means, so that the common covariance is within classes.
         scatter[0] = scatter[1 : 1 + n_classes].sum(axis=0)
-        return cls(count, mean, scatter, np.array(parent), n_classes, children)
+        return cls(count, mean, scatter, np.array(parent), np.array(level), n_classes, children)
+
+    @classmethod
+    def join(cls, parts: list[Moments]) -> tuple[Moments, list[NDArray[np.int32]]]:
+        """Join the moments of several tables of the same classes.
+
+        Also returns the place of each Gaussian of each table among all Gaussians.
+        """
+        level = np.concatenate([part.level for part in parts])
+        order = np.argsort(level, kind="stable")
+        place = np.argsort(order, kind="stable")
+        places = np.split(place, np.cumsum([len(part.level) for part in parts])[:-1])
+        parent = [own[np.maximum(part.parent, 0)] for part, own in zip(parts, places, strict=True)]
+        joined = cls(
+            np.concatenate([part.count for part in parts])[order],
+            np.concatenate([part.mean for part in parts])[order],
+            np.concatenate([part.scatter for part in parts])[order],
+            np.concatenate(parent)[order],
+            level[order],
+            parts[0].n_classes,
+            [],
+        )
+        return joined, [(own[1:] - len(parts)).astype(np.int32) for own in places]
+
+    def place(self, parents: list[NDArray[np.int32]], n_rows: int) -> NDArray[np.int32]:
+        """Return the Gaussian of each row and class, as a `GaussianTree` places it."""
+        return place_rows(self.n_classes, self._list_children(), parents, n_rows)
 
     def shrink(self, shrinkage: Shrinkage, structure: str) -> GaussianTree:
         """Return the Gaussians of classes and their contexts."""
         n_values = self.mean.shape[1]
-        covariance = np.empty_like(self.scatter)
-        covariance[0] = self.scatter[0] / self.count[0] + RIDGE * np.eye(n_values)
         share = self.count / np.maximum(self.count + shrinkage.strength * n_values, TINY)
         own_share = share / np.maximum(self.count, TINY)
-        first = 1
-        for size in [self.n_classes, *((child >= 0).sum() for child in self.children)]:
-            level = slice(first, first + size)
-            covariance[level] = (1.0 - share[level, None, None]) * covariance[self.parent[level]]
-            covariance[level] += own_share[level, None, None] * self.scatter[level]
-            first += size
-        own = covariance[1:]
-        diagonal = np.einsum("gii->gi", own).copy()
-        own = (1.0 - shrinkage.diagonal) * own
-        np.einsum("gii->gi", own)[:] = diagonal
-        if structure == "naive":
-            own = np.zeros_like(own)
-            np.einsum("gii->gi", own)[:] = diagonal
-        if structure == "tree":
-            precision, log_det = _follow_tree(own, self._choose_tree(own))
-        else:
-            precision, log_det = _invert(own)
-        children = [np.where(child > 0, child - 1, -1).astype(np.int32) for child in self.children]
+        starts = np.searchsorted(self.level, np.arange(self.level[-1] + 2)).tolist()
+        n_roots = starts[1]
+        own_share[:n_roots] = 1.0 / self.count[:n_roots]
+        covariance = own_share[:, None, None] * self.scatter
+        covariance[:n_roots] += RIDGE * np.eye(n_values)
+        for first, end in pairwise(starts[1:]):
+            above = covariance[self.parent[first:end]]
+            covariance[first:end] += (1.0 - share[first:end, None, None]) * above
+        covariance = covariance[n_roots:]
+        diagonal = np.einsum("gii->gi", covariance).copy()
+        covariance *= 0.0 if structure == "naive" else 1.0 - shrinkage.diagonal
+        np.einsum("gii->gi", covariance)[:] = diagonal
+        invert = self._follow_trees if structure == "tree" else _invert
+        precision, log_det = invert(covariance)
         return GaussianTree(
-            self.mean[1:], precision, -0.5 * log_det, self.n_classes, tuple(children)
+            self.mean[n_roots:], precision, -0.5 * log_det, self.n_classes, self._list_children()
         )
 
-    def _choose_tree(self, covariance: NDArray[np.float64]) -> NDArray[np.intp]:
+    def _list_children(self) -> tuple[NDArray[np.int32], ...]:
+        """Return `children` as places among the Gaussians, of which all rows have none."""
+        return tuple(np.where(child > 0, child - 1, -1).astype(np.int32) for child in self.children)
+
+    def _follow_trees(
+        self, covariance: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return precisions and log determinants, with a tree of arcs of each table."""
+        precision, log_det = np.empty_like(covariance), np.empty(len(covariance))
+        n_tables = len(self.level) - len(covariance)
+        table = np.arange(len(self.level))
+        for level in range(1, int(self.level[-1]) + 1):
+            at = np.flatnonzero(self.level == level)
+            table[at] = table[self.parent[at]]
+        for one in range(n_tables):
+            own = np.flatnonzero(table == one)[1:]
+            part, count = covariance[own - n_tables], self.count[own]
+            arcs = self._choose_tree(part, count)
+            precision[own - n_tables], log_det[own - n_tables] = _follow_tree(part, arcs)
+        return precision, log_det
+
+    def _choose_tree(
+        self, covariance: NDArray[np.float64], count: NDArray[np.float64]
+    ) -> NDArray[np.intp]:
         """Return arcs (n_arcs, 2) that have most information given the class."""
-        classes = covariance[: self.n_classes]
+        classes, count = covariance[: self.n_classes], count[: self.n_classes]
         scale = np.sqrt(np.einsum("gii->gi", classes))
         correlation = classes / scale[:, :, None] / scale[:, None, :]
         information = -0.5 * np.log1p(-np.minimum(correlation**2, 1.0 - 1e-12))
-        share = self.count[1 : 1 + self.n_classes] / self.count[0]
-        gain = np.tensordot(share, information, axes=1)
+        gain = np.tensordot(count / count.sum(), information, axes=1)
         # Every pair gets an arc that can be chosen, however small its information is.
         cost = -np.triu(gain + 1e-9, 1)
         return np.stack(minimum_spanning_tree(cost).nonzero(), axis=1)
@@ -140,8 +188,18 @@ class Moments:
 
 def _invert(covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return precisions and log determinants of Gaussians."""
-    precision: NDArray[np.float64] = np.linalg.inv(covariance).astype(np.float64, copy=False)
-    return precision, np.linalg.slogdet(covariance)[1]
+    inverse, log_det = np.empty_like(covariance), np.empty(len(covariance))
+    for one, matrix in enumerate(covariance):
+        root, failed = dpotrf(matrix.T)
+        if failed:
+            raise np.linalg.LinAlgError("a covariance must be positive definite")
+        log_det[one] = 2.0 * np.log(root.diagonal()).sum()
+        inverse[one] = dpotri(root, overwrite_c=True)[0]
+    # LAPACK fills one half, the other is zero.
+    diagonal = np.einsum("gii->gi", inverse).copy()
+    inverse = inverse + inverse.swapaxes(1, 2)
+    np.einsum("gii->gi", inverse)[:] = diagonal
+    return inverse, log_det
 
 
 def _follow_tree(

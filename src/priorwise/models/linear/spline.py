@@ -76,6 +76,11 @@ def learn_design(
     return replace(design, knots=learn_knots(design.standardise(columns.values), weight))
 
 
+def learn_logged_design(table: TrainingTable) -> LinearDesign:
+    """Learn the design of a table without splines, with logarithms of skewed numbers."""
+    return learn_design(table.columns, table.n_labels, table.weight, max_splined=0, takes_logs=True)
+
+
 def learn_logarithms(
     values: NDArray[np.float64],
     known: NDArray[np.bool_],
@@ -162,7 +167,8 @@ def _find_skewness(
     with np.errstate(over="ignore"):
         deviation = np.where(known, (values - mean[:, None]) / scale[:, None], 0.0)
     # A difference that overflows is as good as the largest deviation of so many rows.
-    cubes = np.clip(deviation, -known.shape[1], known.shape[1]) ** 3
+    clipped = np.clip(deviation, -known.shape[1], known.shape[1])
+    cubes = clipped * clipped * clipped
     counted = np.asarray(known, dtype=np.float64)
     if weight is not None:
         counted = counted * (weight / power_of_two(weight.max()))

@@ -13,16 +13,16 @@ from priorwise.common.docstrings import hook
 from priorwise.common.numeric import Trials, draw_seed, safe_log
 from priorwise.common.runtime import Deadline, Progress
 from priorwise.common.validation import check_choice, check_number
-from priorwise.counts.draws import N_FOLDS, deal_into_folds
+from priorwise.counts.draws import N_FOLDS
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.memory import FEWER_THREADS, TableSize, take_one
 from priorwise.models.networks.base import MAX_CONTEXTS
+from priorwise.models.networks.dealings import Dealings
 from priorwise.models.networks.eskdb_members import (
     LOSS_UNIT,
     MAX_FEATURES,
     NetworkMember,
     TrialLosses,
-    average_for_fold,
     learn_thesis_member,
     learn_weighted_member,
 )
@@ -50,11 +50,9 @@ most so many times that of the fewest."""
 CLEAR_SHARE = 0.25
 """Share of the entropy of the classes up to which `max_estimators` networks are learnt."""
 
-TRIAL_PLACES = 0, N_FOLDS
-"""Places in the ensemble of the members that are learnt to try a number of bins. The weighted
-recipe deals rows into `N_FOLDS` folds and members into as many groups; those of a group never see
-one fold. These members have not seen the first, and those of the best number are kept. A smaller
-ensemble has the first alone."""
+MAX_TRIED = 2
+"""Most members that are learnt to try a number of bins: the first ones that do not see the first
+fold, by whose rows the numbers are judged. Those of the best number are kept."""
 
 FACTORS = {"constant": 1.33, "rows": -0.26, "classes": -0.64, "gini": 0.06, "between": 0.78}
 TAILS = (0.2, 0.46)
@@ -69,7 +67,7 @@ class ESKDBClassifier(StreamedClassifier):
     each member learns from all but one of them; its structure comes from a bootstrap and from
     random cuts that do not look at labels, and weights of features and levels from penalised
     conditional likelihood on cross-fitted estimates. Its tables count these rows to predict those
-    of the fold, and all rows, up to 50,000 of them, to predict new ones. Of more than 200 features
+    of the fold, and all rows to predict new ones (`recount`). Of more than 200 features
     a member uses 200, drawn in proportion to mutual information. "thesis" draws MDLP
     cut points and an order of features in proportion to mutual information for each member,
     selects a sub-model by leaving rows out and smooths it (Algorithms 9-15 of Zhang's thesis).
@@ -82,6 +80,13 @@ class ESKDBClassifier(StreamedClassifier):
         Number of networks where the classes are nearly a function of the features: where the first
         ones leave at most a quarter of the classes' entropy in the rows of one fold, more of them
         are better. Only for the recipe "weighted"; None, the default, is `n_estimators`.
+    n_dealings : int
+        How often the rows are dealt into five folds anew; every five members, the next dealing has
+        its turn. With several dealings, the members that judge a row out of fold have learnt from
+        different rows, as those that predict new rows have. Only for the recipe "weighted".
+    recount : bool
+        Whether the tables that predict new rows count all rows, up to 50,000 of them, instead of
+        those that the network was learnt from. Only for the recipe "weighted".
     max_parents : int
         Largest number of parents of a feature besides the class.
     recipe : "weighted" or "thesis"
@@ -110,7 +115,8 @@ class ESKDBClassifier(StreamedClassifier):
         every member has seen, and for rows of weight zero. Only after `fit` with the weighted
         recipe.
     folds_ : list of int or None
-        The fold that each network was learnt without; only its tables may have counted it.
+        The fold that each network was learnt without; only its tables may have counted it. Folds
+        of the second dealing have numbers from 5, and so on.
     max_bins_ : int
         Largest number of bins of a numeric feature. Only with the weighted recipe.
 
@@ -139,6 +145,8 @@ class ESKDBClassifier(StreamedClassifier):
         n_estimators: int = 30,
         *,
         max_estimators: int | None = None,
+        n_dealings: int = 1,
+        recount: bool = True,
         max_parents: int = 4,
         recipe: str = "weighted",
         max_bins: int | str = "auto",
@@ -160,6 +168,8 @@ class ESKDBClassifier(StreamedClassifier):
     ) -> None:
         self.n_estimators = n_estimators
         self.max_estimators = max_estimators
+        self.n_dealings = n_dealings
+        self.recount = recount
         self.max_parents = max_parents
         self.recipe = recipe
         self.max_bins = max_bins
@@ -209,6 +219,7 @@ class ESKDBClassifier(StreamedClassifier):
         check_number("n_estimators", self.n_estimators, least=1, whole=True)
         if self.max_estimators is not None:
             check_number("max_estimators", self.max_estimators, least=self.n_estimators, whole=True)
+        check_number("n_dealings", self.n_dealings, least=1, whole=True)
         check_number("max_parents", self.max_parents, least=0)
         check_number("max_contexts", self.max_contexts, least=1)
         check_smoothing(self.smoothing)
@@ -231,66 +242,80 @@ class ESKDBClassifier(StreamedClassifier):
         n_members, deadline = int(self.n_estimators), Deadline.after(self.max_seconds)
         most = n_members if self.max_estimators is None else int(self.max_estimators)
         progress = Progress(n_members, in_memory and self.verbose > 0, unit="members")
-        seeds = np.random.SeedSequence(seed).spawn(max(most, *TRIAL_PLACES) + 1)
-        fitted: dict[str, Any] = {}
-        kept: dict[int, NetworkMember] = {}
+        seeds = np.random.SeedSequence(seed).spawn(max(most, N_FOLDS) + 1)
         options: dict[str, Any] = {
             "max_parents": int(self.max_parents),
             "max_contexts": int(self.max_contexts),
             "feature_names": rows.feature_names,
         }
         if self.recipe == "thesis":
-            most = n_members
             smoother, values = as_smoother(self.smoothing), rows.count_values()
             n_rows = len(rows.y) if len(smoother.candidates()) > 1 else None
-            begun = [
+            begun = (
                 learn_thesis_member(values, n_rows, smoother, np.random.default_rng(one), **options)
                 for one in seeds[:n_members]
+            )
+            # The first member is learnt, whatever the time.
+            timed = [
+                _learn_in_time(one, deadline if i > 0 else None, progress)
+                for i, one in enumerate(begun)
             ]
-        else:
-            folds = deal_into_folds(rows.y, N_FOLDS, np.random.default_rng(seed), rows.row_groups)
-            groups = rows.leave_out_folds(folds, N_FOLDS)
-
-            def begin(place: int, max_bins: int) -> Recipe[NetworkMember]:
-                group, generator = groups[place % N_FOLDS], np.random.default_rng(seeds[place])
-                return learn_weighted_member(group, rows.n_classes, max_bins, generator, **options)
-
-            bins = self._list_max_bins(rows, folds)
-            fitted["max_bins_"], tried = self._choose_max_bins(rows, bins, begin, deadline)
-            kept = {i: one for i, one in zip(TRIAL_PLACES, tried, strict=False) if i < n_members}
-            progress.step(count=len(kept))
-            begun = [begin(i, fitted["max_bins_"]) for i in range(n_members) if i not in kept]
-        # The first member is learnt, whatever the time.
-        learning = [
-            _learn_in_time(one, deadline if kept or i > 0 else None, progress)
-            for i, one in enumerate(begun)
-        ]
-        learnt = rows.learn(learning, n_members)
-        progress.close()
-        members = [*kept.values(), *(one for one in learnt if one is not None)]
-        if n_members < most and _are_clear(members, rows, folds):
-            further = (begin(i, fitted["max_bins_"]) for i in range(n_members, most))
-            progress = Progress(most - n_members, progress.shown, unit="further members")
-            learning = [_learn_in_time(one, deadline, progress) for one in further]
-            members += [one for one in rows.learn(learning, most) if one is not None]
+            learnt = [one for one in rows.learn(timed, n_members) if one is not None]
             progress.close()
-        fitted["step_"] = join_members(members, table.encoder, table.class_count.sum())
-        fitted["folds_"] = [member.fold for member in members]
-        if self.recipe == "weighted" and isinstance(table, TrainingTable):
-            fitted["oof_proba_"] = _predict_out_of_fold(members, table, folds, self.n_threads)
+            step = join_members(learnt, table.encoder, table.class_count.sum())
+            return {"step_": step, "folds_": [None] * len(learnt)}
+
+        dealings = Dealings(rows, int(self.n_dealings), seed)
+        options["recount"] = bool(self.recount)
+
+        def begin(place: int, max_bins: int) -> Recipe[NetworkMember]:
+            group, generator = dealings.group_of(place), np.random.default_rng(seeds[place])
+            return learn_weighted_member(group, rows.n_classes, max_bins, generator, **options)
+
+        bins = self._list_max_bins(rows, dealings.deal(0))
+        first = dealings.list_first_group(n_members)
+        max_bins, tried = self._choose_max_bins(rows, bins, first[:MAX_TRIED], begin, deadline)
+        members = dict(zip(first, tried, strict=False))
+        progress.step(count=len(members))
+
+        def learn(places: list[int], n_sharing: int) -> None:
+            for together in dealings.split(places):
+                timed = [
+                    _learn_in_time(
+                        begin(i, max_bins), deadline if members or i > 0 else None, progress
+                    )
+                    for i in together
+                ]
+                learnt = zip(together, rows.learn(timed, n_sharing), strict=True)
+                members.update((i, one) for i, one in learnt if one is not None)
+            progress.close()
+
+        learn([i for i in range(n_members) if i not in members], n_members)
+        judges = [members[i] for i in first if i in members]
+        if n_members < most and _are_clear(judges, rows, dealings.deal(0)):
+            progress = Progress(most - n_members, progress.shown, unit="further members")
+            learn(list(range(n_members, most)), most)
+        members = dict(sorted(members.items()))
+        fitted = {
+            "step_": join_members(list(members.values()), table.encoder, table.class_count.sum()),
+            "folds_": dealings.list_folds(list(members)),
+            "max_bins_": max_bins,
+        }
+        if isinstance(table, TrainingTable):
+            fitted["oof_proba_"] = dealings.predict_out_of_fold(members, table, self.n_threads)
         return fitted
 
     def _choose_max_bins(
         self,
         rows: Rows,
         bins: list[int],
+        places: list[int],
         begin: Callable[[int, int], Recipe[NetworkMember]],
         deadline: Deadline,
     ) -> tuple[int, list[NetworkMember]]:
-        """Return the best number of bins, and the members that were learnt to try it."""
+        """Return the best number of bins, and the members that were tried, those at `places`."""
         if len(bins) == 1:
             return bins[0], []
-        places = [place for place in TRIAL_PLACES if place < self.n_estimators]
         n_together = max(1, rows.max_together // len(places))
         losses, learnt = dict[int, float](), dict[int, list[NetworkMember]]()
         trials = Trials[int, list[NetworkMember]](bins, patience=CLEARLY_WORSE)
@@ -312,7 +337,7 @@ class ESKDBClassifier(StreamedClassifier):
             trials.tell(losses[max_bins], learnt.pop(max_bins))
         return trials.best.setting, trials.best.model
 
-    def _list_max_bins(self, rows: Rows, folds: NDArray[np.intp]) -> list[int]:
+    def _list_max_bins(self, rows: Rows, folds: NDArray[np.int32]) -> list[int]:
         """Return the numbers of bins to choose from, in ascending order.
 
         They are tried on the rows of the first fold.
@@ -340,34 +365,19 @@ def _learn_in_time(
     return learnt
 
 
-def _are_clear(members: list[NetworkMember], rows: Rows, folds: NDArray[np.intp]) -> bool:
-    """Whether members leave at most `CLEAR_SHARE` of the entropy of the classes in a fold."""
+def _are_clear(members: list[NetworkMember], rows: Rows, folds: NDArray[np.int32]) -> bool:
+    """Whether members leave at most `CLEAR_SHARE` of the entropy of the classes in the first fold.
+
+    They have not seen this fold.
+    """
+    if not members:
+        return False
     weight = np.ones(len(folds)) if rows.draw_weight is None else rows.draw_weight
     count = np.bincount(rows.y, weight, minlength=rows.n_classes)
     share = count / count.sum()
     entropy = -(share @ safe_log(share)) * weight[folds == 0].sum()
-    judging = [member for member in members if member.fold == 0]
-    if not judging:
-        return False
-    (loss,) = rows.sum_losses(TrialLosses([judging], rows.encoder), fold=0)
+    (loss,) = rows.sum_losses(TrialLosses([members], rows.encoder), fold=0)
     return bool(loss * LOSS_UNIT <= CLEAR_SHARE * entropy)
-
-
-def _predict_out_of_fold(
-    members: list[NetworkMember],
-    table: TrainingTable,
-    folds: NDArray[np.intp],
-    n_threads: int,
-) -> NDArray[np.float64]:
-    """Return probabilities of each row by the members that have not seen its fold."""
-    proba = np.full((table.n_rows, table.n_classes), np.nan)
-    for fold in range(N_FOLDS):
-        held = np.flatnonzero(folds == fold)
-        others = [member for member in members if member.fold == fold]
-        if len(held) and others:
-            columns = table.columns.take(held)
-            proba[held] = average_for_fold(others, table.encoder, columns, n_threads)
-    return proba
 
 
 def join_members(members: list[NetworkMember], encoder: TableEncoder, n_rows: float) -> Networks:

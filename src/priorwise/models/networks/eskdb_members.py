@@ -141,14 +141,15 @@ def learn_weighted_member(
     *,
     max_parents: int,
     max_contexts: int,
+    recount: bool = True,
     feature_names: tuple[str, ...] = (),
 ) -> Recipe[NetworkMember]:
     """Learn a network by the recipe "weighted".
 
     Cuts are drawn without looking at labels, the structure is learnt from a bootstrap of the
     rows, tables are counted on all rows of the group, and features and levels are weighted by
-    penalised conditional likelihood of estimates that have not counted the row they score. Tables
-    for new rows then count the rows of the fold too.
+    penalised conditional likelihood of estimates that have not counted the row they score. With
+    `recount`, tables for new rows then count the rows of the fold too.
     """
     draws = draw_bootstrap(group.n_rows, group.group, generator)
     cut_points = draw_quantile_cut_points(group.values, generator, max_bins=max_bins)
@@ -173,13 +174,13 @@ def learn_weighted_member(
     min_rows = choose_min_rows(log_prior, estimates, rows, weights)
     product = pack_network(trees, log_prior, estimates, weights, min_rows)
     cut_network, without_fold = add_cuts(product, cut_points), None
-    if group.n_rows <= MAX_RECOUNTED_ROWS:
+    if recount and group.n_rows <= MAX_RECOUNTED_ROWS:
         trees, _ = yield CountTrees(
             cut_points, network=network, sample=scored[:0], max_contexts=max_contexts
         )
         product = pack_network(trees, smooth_prior(trees), estimates, weights, min_rows)
         cut_network, without_fold = add_cuts(product, cut_points), cut_network
-    levels = list_levels(estimates.shrinkage, weights)
+    levels = list_levels(network, estimates.shrinkage, weights)
     return NetworkMember(network.feature_names, cut_network, group.fold, levels, without_fold)
 
 

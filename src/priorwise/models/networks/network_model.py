@@ -194,12 +194,12 @@ class CrossFit:
     `scores` are log theta of the scored rows without their block, of shape (n_features, n_rows,
     n_classes, n_levels); `context_rows` the rows of the contexts that the first `MAX_JUDGED_ROWS`
     of them meet, of shape (n_features, n_rows, n_levels); `shrinkage` the weight of the
-    parent's row at each level of each tree.
+    parent's row at each level of each tree, one tree after the other.
     """
 
     scores: NDArray[np.float32]
     context_rows: NDArray[np.float32]
-    shrinkage: list[NDArray[np.float64]]
+    shrinkage: NDArray[np.float64]
 
 
 def deal_into_blocks(
@@ -228,21 +228,11 @@ def cross_fit(
     """
     network = trees.network
     n_levels = 1 + max((len(network.parents[i]) for i in network.order), default=0)
-    shape = (len(network.order), scored.n_rows, scored.n_classes, n_levels)
-    scores = np.empty(shape, dtype=np.float32)
-    n_judged = min(scored.n_rows, MAX_JUDGED_ROWS)
-    context_rows = np.empty((len(network.order), n_judged, n_levels), dtype=np.float32)
-    shrinkage = []
-    n_blocks = min(N_BLOCKS, scored.n_rows)
-    for place, feature in enumerate(network.order):
-        # The columns of this factor alone: to hand over those of thousands of features takes long.
-        columns = [scored.columns[i] for i in (feature, *network.parents[feature])]
-        weights, scores[place], context_rows[place] = _core.cross_fit_factor(
-            trees.tree(1 + place), 0, list(range(1, len(columns))), scored.n_classes,
-            columns, scored.y, scored.weight, block, n_blocks, n_levels, n_judged,
-            class_row_weight,
-        )  # fmt: skip
-        shrinkage.append(weights)
+    shrinkage, scores, context_rows = _core.cross_fit_network(
+        trees.factor_trees, [scored.columns[i] for i in network.order], scored.y, scored.weight,
+        block, min(N_BLOCKS, scored.n_rows), n_levels, min(scored.n_rows, MAX_JUDGED_ROWS),
+        class_row_weight,
+    )  # fmt: skip
     return CrossFit(scores, context_rows, shrinkage)
 
 
@@ -306,33 +296,22 @@ def pack_network(
 
     Contexts with fewer than `min_rows` rows are left out. One count tree is held at a time.
     """
-    network, by_level, factors = trees.network, weights.of_levels, []
-    for place, feature in enumerate(network.order):
-        factors.append(
-            _core.pack_weighted_factor(
-                trees.tree(1 + place, min_rows),
-                feature,
-                network.parents[feature],
-                len(log_prior),
-                estimates.shrinkage[place],
-                by_level[place],
-                min_rows,
-            )
-        )
-    return _core.join_products(factors, log_prior + weights.intercept)
+    return _core.pack_weighted_network(
+        trees.factor_trees, estimates.shrinkage, weights.of_levels, min_rows,
+        log_prior + weights.intercept,
+    )  # fmt: skip
 
 
-def list_levels(shrinkage: list[NDArray[np.float64]], weights: ScoreWeights) -> NDArray[np.float64]:
+def list_levels(
+    network: Network, shrinkage: NDArray[np.float64], weights: ScoreWeights
+) -> NDArray[np.float64]:
     """Return the shrinkage and the weight of the levels of all factors, one after the other.
 
     The first two levels of a factor, without and with the class, share their weight.
     """
-    by_level = [
-        own[np.maximum(np.arange(len(levels)) - 1, 0)]
-        for own, levels in zip(weights.of_levels, shrinkage, strict=True)
-    ]
-    none = np.empty(0)
-    return np.array([np.concatenate([none, *shrinkage]), np.concatenate([none, *by_level])])
+    with_root = weights.of_levels[:, [0, *range(len(weights.level))]]
+    n_levels = np.array([2 + len(network.parents[i]) for i in network.order], dtype=np.intp)
+    return np.array([shrinkage, with_root[np.arange(with_root.shape[1]) < n_levels[:, None]]])
 
 
 def _choose_level(joint: NDArray[np.float64], scored: CodedRows, unseen: NDArray[np.bool_]) -> int:

@@ -296,6 +296,12 @@ class BasePool(TableClassifier, _BaseComposition):
         rows: ImportanceRows = vars(self)[IMPORTANCE_ROWS]
         return rows.average(self.explain_columns(rows.columns).contributions)
 
+    def __copy__(self) -> Self:
+        """Return a pool with the same attributes, without measuring importances for it."""
+        other = object.__new__(type(self))
+        other.__dict__.update(vars(self))
+        return other
+
     def __getstate__(self) -> dict[str, Any]:
         """Return what is stored: the importances, and not the rows they are measured on."""
         if IMPORTANCE_ROWS not in vars(self):

@@ -27,7 +27,8 @@ class LogLinearPool(BasePool):
     Parameters
     ----------
     penalty : float
-        What draws the weights towards 1 / 2 (towards 1 if there is one member).
+        What draws the weights towards 1 / 2 (towards 1 if there is one member, 1.75 / n if there
+        are n, more than three).
     intercept_penalty : float
         What draws the intercepts towards zero.
     monotonic_cst : array-like of shape (n_features,) or dict of str to int, optional

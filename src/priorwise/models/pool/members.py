@@ -69,21 +69,23 @@ def set_alike(members: Sequence[tuple[str, Any]], pool: Any) -> list[tuple[str, 
 
 
 def read_alike(estimator: Any, pool: Any) -> Any:
-    """Return a clone of a classifier that reads tables as a pool does.
+    """Return a classifier that reads tables as a pool does: itself if it does, or a clone.
 
     Parameters of reading that the classifier leaves at their default are those of the pool.
     Classifiers of other libraries are returned as they are.
     """
     if not has_own(estimator, "fit_table"):
         return estimator
-    own, others = estimator.get_params(deep=False), pool.get_params(deep=False)
     defaults = _find_defaults(type(estimator).__init__)
     handed_on = {
-        name: others[name]
+        name: getattr(pool, name)
         for name in READING_PARAMETERS
-        if name in own and name in others and repr(own[name]) == repr(defaults[name])
+        if name in defaults
+        and hasattr(pool, name)
+        and getattr(estimator, name) is not getattr(pool, name)
+        and repr(getattr(estimator, name)) == repr(defaults[name])
     }
-    return clone(estimator).set_params(**handed_on)
+    return clone(estimator).set_params(**handed_on) if handed_on else estimator
 
 
 @cache

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from priorwise.common.validation import check_choice
+from priorwise.counts.draws import N_FOLDS
 from priorwise.models.base import TableClassifier
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
@@ -120,6 +121,12 @@ class PoolNumbers:
         "large and much alike",
         6_000,
     )
+    few_rows: int = chosen(
+        2_000,
+        "Most rows times networks up to which there are more than `n_networks`, at most "
+        "`max_networks`",
+        1_000, 1.012, 0.0086, f"7 of the {SMALL_SETS}", "2026-11-18",
+    )
     kernel_rows: int = chosen(5_000, "Most rows of a table with a kernel member", 1_000)
     kernel_scores: int = chosen(
         20_000, "Rows times classes up to which there is a kernel member beyond `kernel_rows`",
@@ -138,7 +145,7 @@ class PoolNumbers:
         1, 1.131, 0.1228, f"2 of the {SMALL_SETS}", "2026-11-18",
     )
     booster_rows: int = chosen(
-        500, "Fewest rows of a table with a booster as a member", 2_000,
+        750, "Fewest rows of a table with a booster as a member", 2_000,
         1.003, 0.0009, f"2 of the {SMALL_SETS}", "2026-11-18",
     )
     booster_classes: int = chosen(
@@ -182,13 +189,23 @@ class PoolNumbers:
         1e-3, "Least probability of a member: smaller ones are raised to it", 1e-4,
         1.0057, 0.0119, SMALL_SETS, "2026-11-18",
     )
+    total_weight: float = chosen(
+        1.75,
+        "Most that the weights add up to towards which a ridge penalty draws those of members, "
+        "else 1 / 2 each",
+        2.5, 0.9982, 0.0021, SMALL_SETS, "2026-11-18",
+    )
     penalty: float = chosen(
-        5.0, "Ridge penalty that draws the weights of members towards 1 / 2", 1.0,
-        0.9933, 0.0067, SMALL_SETS, "2026-11-18",
+        5.0, "Ridge penalty that draws the weights of members there, in large tables", 10.0,
+        1.0114, 0.0059, SMALL_SETS, "2026-11-18",
+    )
+    penalty_rows: int = chosen(
+        100, "Rows of a table that has twice this penalty: n rows have 1 + 100 / n times it", 0,
+        1.0055, None, "23 sets of 24 to 400 rows, weights alone", "2026-11-18",
     )
     intercept_penalty: float = chosen(
-        5.0, "Ridge penalty that draws the intercepts of classes towards zero", 1.0,
-        1.01, 0.0068, SMALL_SETS, "2026-11-18",
+        20.0, "Ridge penalty that draws the intercepts of classes towards zero", 5.0,
+        1.0008, 0.0011, SMALL_SETS, "2026-11-18",
     )
     n_folds: int = chosen(
         5, "Folds by which the weights of the pool are judged", 3,
@@ -220,7 +237,17 @@ class Effort:
         "Networks where classes are nearly a function of the features (`max_estimators`)", 10,
         1.0348, 0.0191, "21 sets of 24 to 2,000 rows", "2026-11-18",
     )  # fmt: skip
-    n_trees: int = compared("Trees of the forest", 40, 1.0039, 0.0049, MORE_SETS, "2026-11-18")
+    n_dealings: int = compared(
+        "Dealings of the rows into folds, for networks to take turns; instead: one, with two "
+        "networks and not one for each number of bins tried",
+        1, 1.0128, 0.0064, "43 sets of 400 to 2,000 rows", "2026-11-18",
+    )  # fmt: skip
+    recount: bool = compared(
+        "Whether tables of networks count all rows to predict new ones; measured for the pool "
+        "without boosting",
+        False, 1.005, 0.002, "70 sets of 60 to 2,500 rows", "2026-11-18",
+    )  # fmt: skip
+    n_trees: int = compared("Trees, measured with 100", 40, 1.0039, 0.0049, MORE_SETS, "2026-11-18")
     min_trees: int = compared(
         "Fewest trees, with many rows or classes; `trees_per_class` may ask for more", 20
     )
@@ -237,6 +264,9 @@ class Effort:
         5, 1.0037, 0.0025, MORE_SETS, "2026-11-18",
     )  # fmt: skip
     tol: float = compared("How closely their weights are found, measured with their folds", 1e-3)
+    has_linear: bool = compared(
+        "Whether there is a linear member beside the kernel; there is one without a kernel", False
+    )
     has_booster: bool = compared(
         "Whether boosted trees are a member too", False, 1.0031, 0.0034, MORE_SETS, "2026-11-18"
     )
@@ -244,13 +274,15 @@ class Effort:
 
 EFFORTS = {
     "fast": Effort(
-        n_networks=5, max_networks=5, n_trees=40, min_trees=36, n_landmarks=64,
-        bandwidths=(1.0,), n_folds=5, tol=1e-3, has_booster=False,
+        n_networks=5, max_networks=5, n_dealings=1, recount=False, n_trees=32, min_trees=32,
+        n_landmarks=64, bandwidths=(1.0,), n_folds=5, tol=1e-3, has_linear=False,
+        has_booster=False,
         boosting=BoostingPlan(6, 0.3, 100, n_boosters=2),
     ),
     "balanced": Effort(
-        n_networks=10, max_networks=20, n_trees=100, min_trees=40, n_landmarks=1_000,
-        bandwidths=(0.5, 1.0, 2.0, 4.0), n_folds="auto", tol=3e-4, has_booster=True,
+        n_networks=10, max_networks=20, n_dealings=4, recount=True, n_trees=80, min_trees=40,
+        n_landmarks=1_000, bandwidths=(0.5, 1.0, 2.0, 4.0), n_folds="auto", tol=3e-4,
+        has_linear=True, has_booster=True,
         boosting=BoostingPlan(12, 0.2, 150, n_boosters=5, max_leaves=63),
     ),
 }  # fmt: skip
@@ -269,7 +301,7 @@ def plan_members(effort: str, size: TableSize, *, is_monotone: bool = False) -> 
     )
     members: list[tuple[str, Any]] = [("forest", _plan_forest(sizes, size))]
     few_weights = size.n_numeric <= MAX_SPLINED or size.n_classes <= NUMBERS.linear_classes
-    if few_weights or not has_kernel:
+    if not has_kernel or (sizes.has_linear and few_weights):
         members.append(("linear", SplineLogisticClassifier(**folds)))
     if size.n_numeric >= NUMBERS.gaussian_features and not is_monotone:
         members.append(("gaussian", GaussianNetworkClassifier(nominal="ignore")))
@@ -301,9 +333,14 @@ def _plan_networks(sizes: Effort, size: TableSize) -> ESKDBClassifier:
         limits.append(NUMBERS.network_features // size.n_features)
     most = max(NUMBERS.min_networks, min(limits))
     is_deep = size.n_rows >= NUMBERS.deep_rows
+    # As many for each fold.
+    more = N_FOLDS * (NUMBERS.few_rows // (N_FOLDS * size.n_rows))
+    n_networks = min(max(sizes.n_networks, more), sizes.max_networks)
     return ESKDBClassifier(
-        min(sizes.n_networks, most),
+        min(n_networks, most),
         max_estimators=min(sizes.max_networks, most),
+        n_dealings=sizes.n_dealings,
+        recount=sizes.recount,
         max_parents=NUMBERS.max_deep_parents if is_deep else NUMBERS.max_parents,
     )
 
@@ -331,11 +368,11 @@ class PoolPlan:
     """Name of a member that boosting the pool without it may replace."""
 
     @classmethod
-    def with_effort(cls, effort: str, members: Members) -> PoolPlan:
-        """Return the plan of the flagship with these members."""
+    def with_effort(cls, effort: str, members: Members, n_rows: int) -> PoolPlan:
+        """Return the plan of the flagship with these members, for a number of rows."""
         boosting = replace(EFFORTS[effort].boosting, column_share=NUMBERS.column_share)
-        penalties = NUMBERS.penalty, NUMBERS.intercept_penalty
-        return cls(tuple(members), *penalties, boosting, BOOSTER)
+        penalty = NUMBERS.penalty * (1.0 + NUMBERS.penalty_rows / n_rows)
+        return cls(tuple(members), penalty, NUMBERS.intercept_penalty, boosting, BOOSTER)
 
     def plan_boosting(self, n_rows: int, n_classes: int) -> BoostingPlan | None:
         """Return the settings of boosting from a number of rows; None if it is not worth it."""

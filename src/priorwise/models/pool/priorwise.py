@@ -20,7 +20,7 @@ class PriorwiseClassifier(BasePool):
     (`ProbabilityForestClassifier`), a logistic regression with splines
     (`SplineLogisticClassifier`), Gaussians of the numeric features
     (`GaussianNetworkClassifier`), up to 5,000 rows (10,000 with two classes) a logistic regression
-    on a kernel (`KernelLogisticClassifier`) and from 500 rows on boosted trees
+    on a kernel (`KernelLogisticClassifier`) and from 750 rows on boosted trees
     (`BoostingClassifier`); or classifiers of your own. Weights on their log probabilities are
     learnt from rows that they have not seen::
 
@@ -34,8 +34,9 @@ class PriorwiseClassifier(BasePool):
     Parameters
     ----------
     effort : {"fast", "balanced"}
-        "fast" is 5 networks, 40 trees and 64 landmarks of the kernel; "balanced" (default) 10
-        networks, 100 trees, up to 1,000 landmarks and boosted trees as a member. Beyond about
+        "fast" is 5 networks, 32 trees and 64 landmarks of the kernel; "balanced" (default) 10 to
+        20 networks, 80 trees, up to 1,000 landmarks, and a linear member beside the kernel and
+        boosted trees as a member, which "fast" does without. Beyond about
         5,000 rows or 30 classes there are fewer trees and networks, and beyond 600 features, if
         they are more than the rows, fewer networks. With `estimators` given, it sets boosting
         alone.
@@ -68,7 +69,7 @@ class PriorwiseClassifier(BasePool):
     >>> model.predict(X[[0, 60, 120]])
     array([0, 1, 2])
     >>> sorted(model.pool_weights_)
-    ['forest', 'gaussian', 'kernel', 'linear', 'networks']
+    ['forest', 'gaussian', 'kernel', 'networks']
 
     Members of your own beside the default ones:
 
@@ -77,7 +78,7 @@ class PriorwiseClassifier(BasePool):
     >>> members = PriorwiseClassifier.default_estimators("fast", n_rows=len(X)) + mine
     >>> model = PriorwiseClassifier("fast", estimators=members, random_state=0).fit(X, y)
     >>> len(model.estimators_)
-    6
+    5
     """
 
     def __init__(
@@ -147,9 +148,9 @@ class PriorwiseClassifier(BasePool):
         Returns
         -------
         list of (str, classifier)
-            "forest", "linear" (not beside the kernel with more than 50 classes and 40 numeric
-            features), "gaussian" (with two or more numeric features), "kernel" (up to 5,000 rows,
-            or 10,000 with two classes), "booster" (from 500 rows on, up to 10 classes, not if
+            "forest", "linear" (not beside the kernel if "fast", or with more than 50 classes and 40
+            numeric features), "gaussian" (with two or more numeric features), "kernel" (up to 5,000
+            rows, or 10,000 with two classes), "booster" (from 750 rows on, up to 10 classes, not if
             "fast") and "networks".
         """
         n_numeric = n_features if n_numeric is None else n_numeric
@@ -167,7 +168,7 @@ class PriorwiseClassifier(BasePool):
         given = self.estimators
         if given is None:
             given = plan_members(self.effort, size, is_monotone=self.monotonic_cst is not None)
-        return PoolPlan.with_effort(self.effort, set_alike(given, self))
+        return PoolPlan.with_effort(self.effort, set_alike(given, self), size.n_rows)
 
     def _start_clock(self) -> Deadline:
         return Deadline.after(self.max_seconds)

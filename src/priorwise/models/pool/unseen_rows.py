@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import gen_batches
 
+from priorwise.common.numeric import gen_batches
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.datasets.fitting import (
     SampledRows,

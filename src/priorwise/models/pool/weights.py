@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.numeric import count_shares, power_of_two, safe_log
+from priorwise.common.numeric import count_shares, power_of_two, safe_log, softmax
 from priorwise.common.records import Record, number, part
 from priorwise.data.tables import Columns
 from priorwise.models.pool.plan import NUMBERS
 from priorwise.models.training_table import TrainingTable
-from priorwise.steps.pool import join_probabilities
+from priorwise.steps.pool import score_probabilities
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class PoolWeights:
     ) -> PoolWeights:
         """Maximise the conditional likelihood of rows that no member has seen.
 
-        Ridge penalties draw each weight towards 1 / 2, or towards 1 if there is one member, and the
-        intercepts towards zero: with few rows the pool is nearly a plain average of logs. Rows with
-        a NaN are left out. With `keep_signs` a member whose weight would be negative, the most
+        Ridge penalties draw each weight towards 1 / 2, or less with many members (`_centre`), and
+        the intercepts towards zero: with few rows the pool is nearly a plain average of logs. Rows
+        with a NaN are left out. With `keep_signs` a member whose weight would be negative, the most
         negative first, has the weight zero: a pool of monotone members is then monotone.
         """
         n_classes, used = probabilities[0].shape[1], list(range(len(probabilities)))
@@ -52,9 +52,7 @@ class PoolWeights:
         logs = np.stack([_log(p[known]) for p in probabilities], axis=2).astype(np.float32)
         weight = np.zeros(len(probabilities))
         while used:
-            centre = np.append(
-                np.full(len(used), 1.0 if len(used) == 1 else 0.5), [0.0] * n_classes
-            )
+            centre = np.append(np.full(len(used), _centre(len(used))), [0.0] * n_classes)
             fitted = _core.fit_conditional(
                 np.ascontiguousarray(logs[:, :, used]),
                 np.zeros(n_classes),
@@ -99,9 +97,9 @@ class PoolWeights:
                 keep_signs=keep_signs,
             )  # fmt: skip
             log_shares = _log_class_shares(y[others], other_weight, shape[2])
-            held_proba = [proba[held] for proba in probabilities]
+            score = fitted.score([proba[held] for proba in probabilities])
             for i, share in enumerate(NUMBERS.shares):
-                held_out[i, held] = fitted.shrink(share, log_shares).pool(held_proba)
+                held_out[i, held] = softmax(share * score + (1.0 - share) * log_shares)
             known = held[np.isfinite(held_out[0, held, 0])]
             weight = np.ones(len(known)) if row_weight is None else row_weight[known]
             losses[:, fold] = -safe_log(held_out[:, known, y[known]]) @ weight
@@ -124,7 +122,16 @@ class PoolWeights:
 
     def pool(self, probabilities: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the pooled probabilities of rows, given the members'; NaN where one is NaN."""
-        return join_probabilities(probabilities, self.weight, self.intercept, NUMBERS.floor)
+        return softmax(self.score(probabilities))
+
+    def score(self, probabilities: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the logarithms of what the pooled probabilities are in proportion to."""
+        return score_probabilities(probabilities, self.weight, self.intercept, NUMBERS.floor)
+
+
+def _centre(n_members: int) -> float:
+    """Return what the weight of a member is drawn towards: 1 if it is the only one."""
+    return 1.0 if n_members == 1 else min(0.5, NUMBERS.total_weight / n_members)
 
 
 def _log_class_shares(
@@ -224,8 +231,8 @@ class ScoreReport(Record):
         ]
         if self.lines[-1].name == "pool":
             notes.append(
-                "no boosting: it needs a PriorwiseClassifier, 500 rows and 20 rows per class, and "
-                "must lower the log-loss of held-out rows"
+                "no boosting: PriorwiseClassifier boosts from 500 rows and 20 rows per class on, "
+                "where that lowers the log-loss of held-out rows"
             )
         return tuple(notes)
 

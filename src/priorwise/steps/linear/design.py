@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import gen_batches
 
 from priorwise import _core
+from priorwise.common.numeric import gen_batches
 from priorwise.common.records import Record, number, numbers, part
 from priorwise.data.tables import Columns
 

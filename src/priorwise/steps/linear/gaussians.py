@@ -43,19 +43,7 @@ class GaussianTree(Record):
 
     def place(self, parents: list[NDArray[np.int32]], n_rows: int) -> NDArray[np.int32]:
         """Return the Gaussian of each row and class (n_rows, n_classes), the deepest there is."""
-        place = np.tile(np.arange(self.n_classes, dtype=np.int32), (n_rows, 1))
-        if not parents:
-            return place
-        first, known = 0, np.ones(place.shape, dtype=bool)
-        for codes, child in zip(parents, self.children, strict=True):
-            code = np.broadcast_to(codes[:, None], place.shape)
-            known &= code >= 0
-            found = np.full(place.shape, -1, dtype=np.int32)
-            found[known] = child[place[known] - first, code[known]]
-            known &= found >= 0
-            place = np.where(known, found, place)
-            first += len(child)
-        return np.ascontiguousarray(place)
+        return place_rows(self.n_classes, self.children, parents, n_rows)
 
     def score(self, values: Floats, place: NDArray[np.int32], n_threads: int) -> Floats:
         """Return log densities of rows, up to a constant, for all classes."""
@@ -152,3 +140,23 @@ class Gaussians(Step):
 def look_up(table: Floats, codes: NDArray[np.int32]) -> Floats:
     """Return the entries of rows (n_rows, n_classes); zero without a label."""
     return np.where(codes[:, None] >= 0, table[np.maximum(codes, 0)], 0.0)
+
+
+def place_rows(
+    n_classes: int,
+    children: tuple[NDArray[np.int32], ...],
+    parents: list[NDArray[np.int32]],
+    n_rows: int,
+) -> NDArray[np.int32]:
+    """Return the Gaussian of each row and class (n_rows, n_classes), the deepest there is."""
+    place = np.tile(np.arange(n_classes, dtype=np.int32), (n_rows, 1))
+    first, known = 0, np.ones(place.shape, dtype=bool)
+    for codes, child in zip(parents, children, strict=True):
+        code = np.broadcast_to(codes[:, None], place.shape)
+        known &= code >= 0
+        found = np.full(place.shape, -1, dtype=np.int32)
+        found[known] = child[place[known] - first, code[known]]
+        known &= found >= 0
+        place = np.where(known, found, place)
+        first += len(child)
+    return np.ascontiguousarray(place)

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import gen_batches
 
 from priorwise import _core
-from priorwise.common.numeric import softmax
+from priorwise.common.numeric import gen_batches, softmax
 from priorwise.common.records import number, numbers, part
 from priorwise.data.tables import Columns
 from priorwise.steps.explanation import Explanation
@@ -290,16 +289,16 @@ class Kernel(Step):
         start = Design(np.full_like(rows.index[:1], -1), np.zeros_like(rows.value[:1]))
         kernel_start = np.exp(-self.rate * square_distances(start, landmarks))
         for batch in gen_batches(len(parts), BATCH_ROWS):
-            index, value = rows.index[batch], rows.value[batch].astype(np.float64)
-            kernel = np.exp(-self.rate * square_distances(Design(index, value), landmarks))
+            own_rows = Design(rows.index[batch], rows.value[batch])
+            kernel = np.exp(-self.rate * square_distances(own_rows, landmarks))
             slope = -self.rate * log_mean(kernel, kernel_start)
             for place, feature in enumerate(index_feature):
-                own = index[:, place, None]
-                step = (own >= 0) * (1.0 - 2.0 * (own == landmarks.index[None, :, place]))
+                label = own_rows.index[:, place, None]
+                step = (label >= 0) * (1.0 - 2.0 * (label == landmarks.index[None, :, place]))
                 parts[batch, feature] += (slope * step) @ self.coefficient.T
             for place, feature in enumerate(value_feature):
-                own = value[:, place, None]
-                step = own * (own - 2.0 * landmarks.value[None, :, place])
+                number = own_rows.value[:, place, None].astype(np.float64)
+                step = number * (number - 2.0 * landmarks.value[None, :, place])
                 parts[batch, feature] += (slope * step) @ self.coefficient.T
         return self.score(start)[0], parts
 

@@ -48,6 +48,12 @@ class Network(Record):
     feature_names: tuple[str, ...] = part(str, several=True, default=())
     class_name: str | None = part(str, optional=True, default="class")
 
+    @property
+    def parent_places(self) -> list[list[int]]:
+        """The places in the order of the parents of each feature of the order."""
+        place = {feature: at for at, feature in enumerate(self.order)}
+        return [[place[j] for j in self.parents[i]] for i in self.order]
+
     @hook
     def to_stored(self) -> dict[str, Any]:
         """Return what a file holds: the parents of all features one behind the other."""
@@ -75,13 +81,13 @@ class Network(Record):
 
     def __post_init__(self) -> None:
         # Fields of a frozen dataclass can only be set like this. NumPy integers become int.
-        parents = tuple(tuple(int(j) for j in of_feature) for of_feature in self.parents)
+        parents = tuple(tuple(map(int, of_feature)) for of_feature in self.parents)
         object.__setattr__(self, "parents", parents)
         _check_parents(parents)
-        order = tuple(int(i) for i in self.order)
+        order = tuple(map(int, self.order))
         object.__setattr__(self, "order", order)
         _check_order(order, parents)
-        names = tuple(str(name) for name in self.feature_names)
+        names = tuple(map(str, self.feature_names))
         names = names or tuple(f"x{i}" for i in range(len(parents)))
         object.__setattr__(self, "feature_names", names)
         if len(names) != len(parents):
@@ -248,6 +254,8 @@ class Network(Record):
 
 def _check_parents(parents: tuple[tuple[int, ...], ...]) -> None:
     for i, of_feature in enumerate(parents):
+        if not of_feature:
+            continue
         for j in of_feature:
             if not 0 <= j < len(parents) or j == i:
                 raise ValueError(

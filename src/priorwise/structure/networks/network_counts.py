@@ -32,11 +32,9 @@ class NetworkTrees(Protocol):
     def class_tree(self) -> CountTree:
         """The rows of each class."""
 
-    def tree(self, place: int, min_rows: float = 0.0) -> CountTree:
-        """Return the tree of the class, at place 0, or of a feature, in the order of the network.
-
-        Contexts with fewer than `min_rows` rows, whatever their class, may be left out.
-        """
+    @property
+    def factor_trees(self) -> _core.FactorTrees:
+        """The trees of the features, in the order of the network, for kernels."""
 
 
 class CountedWhenAsked:
@@ -47,31 +45,15 @@ class CountedWhenAsked:
 
     def __init__(self, network: Network, rows: CodedRows, max_contexts: int | None = None) -> None:
         self.network = network
-        self._plan = plan_trees(network, rows.arities, rows.n_classes)
-        self._columns = [*rows.columns, rows.y]
-        self._weight = rows.weight
-        self._max_contexts = max_contexts
-        self._n_contexts, self._total = [0] * (1 + len(network.order)), 0
-        self._kept: dict[int, CountTree] = {}
-        self.class_tree = self.tree(0)
-
-    def tree(self, place: int, min_rows: float = 0.0) -> CountTree:
-        """Count the tree of the class, at place 0, or of a feature."""
-        if place in self._kept:
-            return self._kept[place]
-        plan = self._plan
-        used = [plan.targets[place], *plan.paths[place]]
-        (tree,) = _core.fill_count_trees(
-            CountTree, [self._columns[i] for i in used],
-            np.array([plan.arities[i] for i in used], dtype=np.int32), [0],
-            [list(range(1, len(used)))], self._weight, MAX_DENSE_OUTCOMES, min_rows, 1,
+        used = list(network.order)
+        (self.class_tree,) = count_trees([rows.y], [rows.n_classes], [0], [[]], weight=rows.weight)
+        check_contexts(self.class_tree.n_nodes, max_contexts)
+        self.factor_trees = _core.FactorTrees(
+            [*(rows.columns[i] for i in used), rows.y],
+            np.append(rows.arities[used], rows.n_classes).astype(np.int32),
+            rows.weight, rows.n_classes, used, network.parent_places,
+            MAX_DENSE_OUTCOMES, MAX_KEPT_CONTEXTS, max_contexts,
         )  # fmt: skip
-        self._total += tree.n_nodes - self._n_contexts[place]
-        self._n_contexts[place] = tree.n_nodes
-        check_contexts(self._total, self._max_contexts)
-        if self._total <= MAX_KEPT_CONTEXTS:
-            self._kept[place] = tree
-        return tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +88,13 @@ class NetworkCounts(Record):
         )
         return cls(network, trees[0], trees[1:])
 
-    def tree(self, place: int, min_rows: float = 0.0) -> CountTree:
-        """Return the tree of the class, at place 0, or of a feature; all contexts are there."""
-        return self.trees[place]
+    @property
+    def factor_trees(self) -> _core.FactorTrees:
+        """The trees of the features, for kernels."""
+        network = self.network
+        return _core.hold_trees(
+            self.feature_trees, self.class_tree.n_outcomes, network.order, network.parent_places
+        )
 
     @property
     def trees(self) -> list[CountTree]:

@@ -15,8 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.counts import CodedRows, Information, WideInformation, mean_row_weights
-from priorwise.counts.draws import number_groups
+from priorwise.counts import CodedRows, Information, WideInformation
 from priorwise.data.cuts import ValueCounts
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import Columns
@@ -184,18 +183,6 @@ class Rows(Protocol):
 
     def deal(self, folds: NDArray[np.intp], n_folds: int) -> ValueCounts:
         """Deal rows into folds, which requests may name then; return the values of each fold."""
-
-    def leave_out_folds(self, folds: NDArray[np.intp], n_folds: int) -> list[RowGroup]:
-        """Deal rows into folds, and return the group of rows without each of the folds."""
-        values, groups = self.deal(folds, n_folds), []
-        weight, group = self.draw_weight, self.row_groups
-        for fold in range(n_folds):
-            kept, row_weight = np.flatnonzero(folds != fold), None
-            if weight is not None:
-                row_weight = mean_row_weights(self.y[kept], weight[kept], self.n_classes)
-            kept_group = None if group is None else number_groups(group[kept])
-            groups.append(RowGroup(fold, len(kept), values.without(fold), row_weight, kept_group))
-        return groups
 
     def sum_losses(self, losses: RowLosses, fold: int) -> NDArray[np.float64]:
         """Return the summed losses of the rows of a fold, of each model."""
