@@ -25,10 +25,10 @@ bool are_within_of(
         numbers);
 }
 
-bool are_distributions_of(std::variant<Matrix<float>, Matrix<double>> rows, double rounding) {
+bool are_distributions_of(std::variant<Matrix<float>, Matrix<double>> rows) {
     return std::visit(
         [&]<class T>(const Array<const T, 2>& matrix) {
-            return are_distributions(std::span<const T>(matrix), matrix.shape(1), rounding);
+            return are_distributions(std::span<const T>(matrix), matrix.shape(1));
         },
         rows);
 }
@@ -42,7 +42,7 @@ auto fold_crc32_of(Vector<std::uint8_t> bytes, std::uint32_t start) {
 
 void bind_stored(nb::module_& m) {
     define(m, "are_within", &are_within_of, "numbers", "least", "most");
-    define(m, "are_distributions", &are_distributions_of, "rows", "rounding");
+    define(m, "are_distributions", &are_distributions_of, "rows");
     define(m, "fold_crc32", &fold_crc32_of, "numbers", "start");
 }
 

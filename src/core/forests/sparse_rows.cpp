@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "common/require.hpp"
+#include "stored/checks.hpp"
 
 namespace priorwise {
 namespace {
@@ -133,6 +134,9 @@ void validate(SparseRows& rows, const ForestView& forest) {
     check(std::ranges::is_sorted(rows.kept_node, std::less_equal<>()), "kept_node must rise");
     check(rows.kept_row.size() == rows.kept_node.size() * static_cast<std::size_t>(rows.width),
           "kept_row needs width numbers per kept node");
+    check(are_distributions(std::span<const float>(rows.kept_row),
+                            static_cast<std::size_t>(rows.width)),
+          "kept_row must be probabilities that sum to one");
     rows.row_start.clear();
     rows.kept_start.clear();
     std::int64_t row = 0;

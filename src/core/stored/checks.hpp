@@ -39,11 +39,14 @@ bool are_within(std::span<const T> numbers, double least, double most) {
     return others == 0;
 }
 
-// Whether the numbers of each row are at least zero and sum to one, but for `rounding`.
+// Most that the sum of a row of probabilities in 32 bits may differ from one.
+constexpr double kMaxRounding = 1e-3;
+
+// Whether the numbers of each row are at least zero and sum to one, but for rounding.
 template <std::floating_point T>
-bool are_distributions(std::span<const T> rows, std::size_t width, double rounding) {
+bool are_distributions(std::span<const T> rows, std::size_t width) {
     const auto check = [&](auto n, auto zero) {
-        const auto most = static_cast<decltype(zero)>(rounding);
+        const auto most = static_cast<decltype(zero)>(kMaxRounding);
         MaskOf<T> others = 0;
         for (std::size_t row = 0; row < rows.size() / n; ++row) {
             auto excess = zero - 1;

@@ -18,9 +18,6 @@ from priorwise.steps.explanation import Explanation
 from priorwise.steps.intervals import dirichlet_spread
 from priorwise.steps.step import Floats, Names, Step
 
-MAX_ROUNDING = 1e-3
-"""Most that the sum of a row of probabilities in 32 bits may differ from one."""
-
 
 @dataclass(frozen=True, eq=False)
 class Trees(Step):
@@ -75,7 +72,7 @@ class Trees(Step):
     def _has_probabilities(self) -> bool:
         """Whether the rows of the nodes are distributions; a member and its pool both ask."""
         rows = self.rows
-        return not isinstance(rows, np.ndarray) or _core.are_distributions(rows, MAX_ROUNDING)
+        return not isinstance(rows, np.ndarray) or _core.are_distributions(rows)
 
     def check_splits(self, n_features: int) -> None:
         """Raise ValueError if the trees split a feature beyond the first `n_features`."""

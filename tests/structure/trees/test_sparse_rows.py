@@ -85,6 +85,8 @@ def test_rows_of_other_trees_are_refused():
         ("kept_node", lambda a: a[::-1].copy(), "kept_node must rise"),
         ("kept_node", lambda a: np.append(a[:-1], 2**40), "kept_node must be nodes"),
         ("kept_row", lambda a: a[:-1], "width numbers per kept node"),
+        ("kept_row", lambda a: a * np.float32(1.1), "probabilities that sum to one"),
+        ("kept_row", lambda a: np.append(a[:-1], np.float32(np.inf)), "probabilities that sum"),
     ],
 )
 def test_rows_that_do_not_fit_the_trees_are_refused(name, change, message):
