@@ -1,5 +1,7 @@
 """The names of the package `priorwise`, which imports this file when one of them is first used."""
 
+from priorwise.common.runtime import DataWarning
+from priorwise.models.checks import check
 from priorwise.models.conditional_table import ConditionalTable
 from priorwise.models.general.bayesian_network import BayesianNetwork, read_bif
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
@@ -26,6 +28,7 @@ __all__ = [
     "BayesianNetwork",
     "BoostingClassifier",
     "ConditionalTable",
+    "DataWarning",
     "ESKDBClassifier",
     "GaussianNetworkClassifier",
     "KDBClassifier",
@@ -40,6 +43,7 @@ __all__ = [
     "SplineLogisticClassifier",
     "SuperParentClassifier",
     "TANClassifier",
+    "check",
     "list_trusted_types",
     "load",
     "read_bif",

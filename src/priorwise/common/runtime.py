@@ -225,10 +225,20 @@ class Progress:
         )
 
 
-def warn_user(message: str) -> None:
+class DataWarning(UserWarning):
+    """Something in a table that a model should not learn from, or not in this way.
+
+    Examples
+    --------
+    >>> import warnings, priorwise
+    >>> warnings.filterwarnings("ignore", category=priorwise.DataWarning)
+    """
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line outside of this library that called it."""
     level, frame = 1, inspect.currentframe()
     inside = __name__.partition(".")[0] + "."
     while frame is not None and frame.f_globals["__name__"].startswith(inside):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, UserWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
