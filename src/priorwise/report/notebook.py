@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from priorwise.common.texts import count, show_percent
+from priorwise.common.texts import ERROR, LOG_LOSS, RMSE, count, show_percent
 from priorwise.report.explorer import read_asset
 from priorwise.report.svg import cut_text
 from priorwise.storage.summary import ModelSummary, format_bytes, summarise
@@ -70,7 +70,7 @@ def _list_members(model: Any, summary: ModelSummary) -> str:
             f"{_numbers(['' if weight is None else f'{weight:.2f}'])}"
             f'<td class="bar">{bar}</td>{_numbers(scores)}</tr>'
         )
-    heads = "".join(f'<th class="number">{head}</th>' for head in ("log-loss", "RMSE", "errors"))
+    heads = "".join(f'<th class="number">{head}</th>' for head in (LOG_LOSS, RMSE, ERROR))
     left_out = len(report.lines) - len(rows)
     notes = [f"{count(left_out, 'more line')} in score_report()"] if left_out else []
     notes += [cut_text(note, MAX_PARAMETERS) for note in report.notes[:MAX_NOTES]]

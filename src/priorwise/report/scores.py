@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.texts import count, show_percent, show_probability
+from priorwise.common.texts import (
+    AUC,
+    BRIER,
+    ERROR,
+    LOG_LOSS,
+    RMSE,
+    count,
+    show_percent,
+    show_probability,
+)
 from priorwise.counts.draws import N_FOLDS, deal_into_folds
 from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
 from priorwise.report.explorer import take_rows
@@ -40,9 +49,9 @@ def summarise(y: Classes, proba: Floats) -> dict[str, tuple[float, float]]:
         log_loss = -np.log(p)
     truth = np.eye(proba.shape[1])[y]
     losses = {
-        "log-loss": log_loss,
-        "Brier score": ((proba - truth) ** 2).sum(axis=1),
-        "share of errors": (proba.argmax(axis=1) != y).astype(np.float64),
+        LOG_LOSS: log_loss,
+        BRIER: ((proba - truth) ** 2).sum(axis=1),
+        ERROR: (proba.argmax(axis=1) != y).astype(np.float64),
     }
     with np.errstate(invalid="ignore"):
         return {
@@ -69,7 +78,7 @@ def score_section(
         auc = float(hand_till_auc(truth, predicted, labels=np.arange(len(shares))))
         shown = [Number(show_interval(*score)) for score in scores.values()]
         cells.append([name, *shown, Number(f"{auc:.4f}"), len(truth)])
-    heads = ["", *summarise(y, proba), "AUC", "rows"]
+    heads = ["", *summarise(y, proba), AUC, "rows"]
     return section(
         "scores", "How good it is", paragraph(note),
         table(heads, cells),
@@ -99,7 +108,7 @@ def _member_table(model: Any) -> str:
             )
         ]
         lines.append([line.name, *map(Number, [weight, *scores])])
-    heads = ["member", "weight", "log-loss", "RMSE", "share of errors"]
+    heads = ["member", "weight", LOG_LOSS, RMSE, ERROR]
     return (
         "<h3>What was learnt</h3>"
         + table(heads, lines)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from priorwise.common.stored.values import StateTypes
-from priorwise.common.texts import show_percent
+from priorwise.common.texts import ERROR, LOG_LOSS, RMSE, show_percent
 from priorwise.data.encoding.schema import ColumnSchema
 from priorwise.storage.model_file import list_states
 
@@ -212,7 +212,7 @@ def _describe_scores(model: Any) -> str:
             f"On {report.n_rows:,} training rows, each judged by members that have not seen it; "
             "the last line is what the model gives.",
             "",
-            "| member | RMSE | log-loss | error rate |",
+            f"| member | {RMSE} | {LOG_LOSS} | {ERROR} |",
             "|---|---:|---:|---:|",
             *rows,
         ]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.numeric import count_shares, power_of_two, safe_log, softmax
 from priorwise.common.records import Record, number, part
+from priorwise.common.texts import ERROR, LOG_LOSS, RMSE
 from priorwise.data.tables import Columns
 from priorwise.models.pool.plan import NUMBERS
 from priorwise.models.training_table import TrainingTable
@@ -238,7 +239,7 @@ class ScoreReport(Record):
 
     def __str__(self) -> str:
         width = max(10, *(len(line.name) + 1 for line in self.lines))
-        scores = f"{'RMSE':>9}{'log-loss':>10}{'error':>8}{'weight':>8}{'seconds':>9}"
+        scores = f"{RMSE:>9}{LOG_LOSS:>10}{ERROR:>8}{'weight':>8}{'seconds':>9}"
         head = f"{'member':{width}}{scores}"
         lines = [
             f"{line.name:{width}}{line.rmse:9.4f}{line.log_loss:10.4f}{line.error:8.4f}"
