@@ -147,9 +147,32 @@ def show_html(model: Any) -> str:
 
         html: str = estimator_html_repr(model)
         return html
-    from priorwise.report.notebook import draw_card
+    from priorwise.report.boxes import draw_card
 
     return draw_card(model)
+
+
+def show_table(table: Any) -> str:
+    """Return what notebooks show of a conditional table: its commonest contexts."""
+    if not hasattr(table, "classes_"):
+        return show_html(table)
+    from priorwise.report.boxes import draw_conditional
+
+    return draw_conditional(table)
+
+
+def show_scores(scores: Any) -> str:
+    """Return what notebooks show of the scores of a pool."""
+    from priorwise.report.boxes import draw_scores
+
+    return draw_scores(scores)
+
+
+def show_value(value: Any) -> str:
+    """Return what notebooks show of an explanation, a network, a summary and the like."""
+    from priorwise.report.boxes import draw
+
+    return draw(value)
 
 
 def show_bundle(model: Any, **_: Any) -> dict[str, str]:
@@ -158,7 +181,7 @@ def show_bundle(model: Any, **_: Any) -> dict[str, str]:
 
     bundle = {"text/plain": repr(model)}
     if get_config()["display"] == "diagram":
-        bundle["text/html"] = show_html(model)
+        bundle["text/html"] = model._repr_html_()
     return bundle
 
 
@@ -169,6 +192,21 @@ METHODS: dict[str, dict[str, Callable[..., Any]]] = {
         "explorer": explorer,
         "_repr_html_inner": show_html,
         "_repr_mimebundle_": show_bundle,
+    },
+    "ConditionalTable": {"_repr_html_inner": show_table, "_repr_mimebundle_": show_bundle},
+    "ScoreReport": {"_repr_html_": show_scores},
+    **{
+        name: {"_repr_html_": show_value}
+        for name in (
+            "Explanation",
+            "GlobalExplanation",
+            "FeatureShape",
+            "ModelSummary",
+            "TableSchema",
+            "TableCheck",
+            "Network",
+            "ReliabilityCurve",
+        )
     },
 }
 """The methods by the class that has them and by name."""

@@ -20,7 +20,7 @@ from priorwise.common.estimator import Estimator
 from priorwise.common.numeric import gen_batches
 from priorwise.common.validation import check_choice, check_n_jobs, check_seed
 from priorwise.data.encoding import TableEncoder
-from priorwise.data.encoding.schema import ColumnSchema, TableCheck, check_table
+from priorwise.data.encoding.schema import TableCheck, TableSchema, check_table
 from priorwise.data.tables import READING_PARAMETERS, Columns
 from priorwise.models import intervals
 from priorwise.models.datasets import prediction
@@ -199,7 +199,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
         Parameters
         ----------
         reference : class label, optional
-            The class that log-odds are taken against; by default the mean over the classes.
+            The class that log-odds are taken against; by default the mean of the others.
 
         Returns
         -------
@@ -257,10 +257,10 @@ class FittedClassifier(ClassifierMixin, Estimator):
         )
 
     @property
-    def feature_schema_(self) -> tuple[ColumnSchema, ...]:
+    def feature_schema_(self) -> TableSchema:
         """What each column was taken for: `kind`, `labels`, `least`, `largest` and the like."""
         check_is_fitted(self)
-        return self.encoder_.schema_
+        return TableSchema(self.encoder_.schema_)
 
     @describe(ROWS)
     def check(self, X: Any) -> TableCheck:

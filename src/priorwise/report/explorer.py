@@ -171,7 +171,7 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
         + "Sliders go through the values of the data; any number can be typed beside them.",
         unit=(
             "Sizes are changes of the log-odds: +0.69 doubles the odds of the class"
-            + (", against the other one." if n_classes == 2 else ", against the mean of all.")
+            + (", against the other one." if n_classes == 2 else ", against the others.")
         ),
         style=read_asset("page.css") + read_asset("explorer.css"),
         bars=_draw_bars(labels, _predict_typical(model, features)),

@@ -110,8 +110,6 @@ def shape_section(overall: Any, features: list[FeatureValues], labels: list[str]
     """Return a picture of the contribution against the value for each important feature."""
     explanation = overall.explanation
     n_classes = len(labels)
-    # Of two classes, contributions are against the other one; else against the mean of all.
-    factor = 2.0 if n_classes == 2 else 1.0
     common = np.argsort(-overall.class_importance.sum(axis=0), kind="stable")
     classes = [1] if n_classes == 2 else common[:MAX_LINES].tolist()
     figures = []
@@ -122,7 +120,7 @@ def shape_section(overall: Any, features: list[FeatureValues], labels: list[str]
         if all(value is None for value in shape.values):
             continue
         draw = _draw_numbers if shape.is_numeric else _draw_labels
-        figures.append(draw(shape, features[i], labels, classes, factor))
+        figures.append(draw(shape, features[i], labels, classes))
     of = f" for {labels[1]}" if n_classes == 2 else ""
     key = ""
     if n_classes > 2:
@@ -149,12 +147,10 @@ def _legend(labels: list[str]) -> str:
     return str(picture)
 
 
-def _draw_numbers(
-    shape: Any, feature: FeatureValues, labels: list[str], classes: list[int], factor: float
-) -> str:
+def _draw_numbers(shape: Any, feature: FeatureValues, labels: list[str], classes: list[int]) -> str:
     known = [g for g, value in enumerate(shape.values) if value is not None]
     xs = [shape.values[g] for g in known]
-    mean, low, high = (factor * part[known] for part in (shape.mean, shape.low, shape.high))
+    mean, low, high = (part[known] for part in (shape.mean, shape.low, shape.high))
     one = len(classes) == 1
     parts = [mean[:, classes], *([low[:, classes], high[:, classes]] if one else [])]
     bottom, top = min(p.min() for p in parts), max(p.max() for p in parts)
@@ -186,16 +182,14 @@ def _draw_numbers(
             chart.add("circle", cx=chart.x(xs[0]), cy=chart.y(mean[0, k]), r=4, fill="var(--for)")
     missing = ""
     if len(known) < len(shape.values):
-        gone = factor * shape.mean[len(known), classes[0]]
+        gone = shape.mean[len(known), classes[0]]
         missing = f" Missing ({count(shape.n_rows[-1], 'row')}): {show_number(gone)}."
     return figure(chart, f"{feature.name}.{missing}")
 
 
-def _draw_labels(
-    shape: Any, feature: FeatureValues, labels: list[str], classes: list[int], factor: float
-) -> str:
+def _draw_labels(shape: Any, feature: FeatureValues, labels: list[str], classes: list[int]) -> str:
     order = np.argsort(-shape.n_rows, kind="stable")[:MAX_LABELS]
-    mean, low, high = (factor * part for part in (shape.mean, shape.low, shape.high))
+    mean, low, high = shape.mean, shape.low, shape.high
     parts = mean[order][:, classes]
     if len(classes) == 1:
         order = order[np.argsort(-mean[order, classes[0]], kind="stable")]

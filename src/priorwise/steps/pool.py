@@ -95,7 +95,7 @@ class Pool(Step):
         if not self.members:
             return super().list_parts()
         return [
-            (name, f"{member.describe()}, weight {weight:.2f}", member)
+            (name, f"{member.describe()}, weight {weight:z.2f}", member)
             for name, member, weight in zip(self.names, self.members, self.weight, strict=True)
         ]
 

@@ -23,6 +23,7 @@ from priorwise.steps.step import Calibration, Names
 from priorwise.structure.trees import PackedTrees
 from reference import boosting as twin
 from reference.boosting_cases import SCALES, as_columns, make_rows, make_rules, run
+from reference.log_odds import against_others
 
 PLAN = BoostingPlan(3, rate=0.3, max_rounds=40, n_boosters=5)
 
@@ -392,6 +393,5 @@ def test_steps_on_the_paths_add_up_to_what_boosting_adds(rng: np.random.Generato
     names = Names(np.arange(3), tuple(f"x{i}" for i in range(len(columns))))
     explanation = as_step(fitted).explain(as_columns(columns), names, 1)
     corrected = fitted.predict_proba(columns, proba, 1)
-    added = np.log(corrected) - np.log(proba)
-    added -= added.mean(axis=1, keepdims=True)
+    added = against_others(np.log(corrected) - np.log(proba))
     np.testing.assert_allclose(explanation.log_odds, added, atol=1e-9)

@@ -98,8 +98,7 @@ function makeStep() {
 function* listSteps() {
   const { bias, terms } = yield* priorwise.explainInSteps(model, asRow(state.values));
   const width = classes.length, y = state.focus;
-  // Of two classes, the log-odds against the other one.
-  const own = (lines, at) => lines[at + y] - (width === 2 ? lines[at + 1 - y] : 0);
+  const own = (lines, at) => lines[at + y];
   const parts = features.map(({ place }) => own(terms, place * width));
   const order = parts.map((_, i) => i).sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a]));
   const shown = order.slice(0, order.length > MAX_STEPS + 1 ? MAX_STEPS : MAX_STEPS + 1);
