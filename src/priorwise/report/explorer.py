@@ -15,15 +15,14 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.files import open_whole
 from priorwise.common.texts import count, show_percent
 from priorwise.data.columns import Columns
 from priorwise.export import javascript_evaluator
-from priorwise.export.json_file import as_json, describe_model
-from priorwise.steps.intervals import tabulate_beta_ends
+from priorwise.export.json_file import describe_model
+from priorwise.steps.intervals import LEAST_OPEN, find_deviations
 
 MAX_NUMBERS = 200
 """Numbers with more distinct values are shown by this many of their quantiles."""
@@ -328,16 +327,13 @@ LEVELS = (0.5, 0.8, 0.9, 0.95)
 
 
 def describe_spread(model: Any) -> dict[str, Any]:
-    """Return levels, and the rule of a fitted classifier, as values that `json.dumps` takes."""
-    step = model.step_
-    deviations = step.calibration.stretch(ndtri((1.0 + np.array(LEVELS)) / 2.0))
-    levels = [
-        {
-            "level": level,
-            "deviations": z,
-            "beta_ends": tabulate_beta_ends(z).astype(np.float32),
-        }
-        for level, z in zip(LEVELS, deviations.tolist(), strict=True)
-    ]
-    rule = {**step.spread_rule(), **step.calibration.scale_rule()}
-    return as_json({"levels": levels, "rule": rule})
+    """Return levels, and the calibration of a fitted classifier, for a page."""
+    calibration = model.find_calibration()
+    return {
+        "levels": [
+            {"level": level, "deviations": find_deviations(level)} for level in LEVELS
+        ],
+        "calibration": {
+            "error": calibration.error, "root": calibration.root, "least_open": LEAST_OPEN,
+        },
+    }  # fmt: skip

@@ -41,7 +41,7 @@ function showBars() {
 function* showIntervals() {
   if (!intervals) return;
   const { lower, upper } = priorwise.findIntervals(
-    model, intervals.rule, asRow(state.values), proba, intervals.levels[state.level]);
+    proba, intervals.calibration, intervals.levels[state.level].deviations);
   bars.forEach(({ whole, reach, ends }, y) => {
     whole.dataset.lower = lower[y];
     whole.dataset.upper = upper[y];
@@ -65,7 +65,7 @@ function startLater() {
 }
 
 function startIntervals(spread) {
-  intervals = { levels: spread.levels, rule: priorwise.unpackAll(spread.rule) };
+  intervals = spread;
   byId("level").append(...spread.levels.map(({ level }, place) =>
     make("option", { value: place, textContent: percent(level).replace(".0", "") })));
   byId("level").value = state.level;
