@@ -82,7 +82,9 @@ class RowsToCalibrate:
             group=table.group, seed=0, n_threads=model.n_threads, deadline=Deadline.after(None),
         )  # fmt: skip
         rival = np.where(np.isnan(rival), start, rival)
-        return Calibration.measure(proba, rival, table.y, table.weights, n_rows)
+        return Calibration.measure(
+            proba, rival, table.y, table.weights, n_rows=n_rows, n_kinds=model.step_.n_kinds
+        )
 
     def _hold_out(self, model: Any, table: TrainingTable) -> NDArray[np.float64]:
         """Return what models of the same kind predict that have not seen a fold.
