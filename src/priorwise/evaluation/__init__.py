@@ -65,6 +65,7 @@ __all__ = [
     "hand_till_auc",
     "kl_divergence",
     "nemenyi",
+    "plot_cost",
     "plot_critical_difference",
     "plot_reliability",
     "plot_scatter",

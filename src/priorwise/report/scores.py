@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from priorwise.common.texts import count, show_percent, show_probability
 from priorwise.counts.draws import N_FOLDS, deal_into_folds
 from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
+from priorwise.evaluation.scores import brier_scale
 from priorwise.report.explorer import take_rows
 from priorwise.report.html import Number, figure, grid, paragraph, section, table
 from priorwise.report.svg import Chart, cut_text, show_interval
@@ -41,8 +42,8 @@ def summarise(y: Classes, proba: Floats) -> dict[str, tuple[float, float]]:
     truth = np.eye(proba.shape[1])[y]
     losses = {
         "log-loss": log_loss,
-        "Brier score": ((proba - truth) ** 2).sum(axis=1),
-        "share of errors": (proba.argmax(axis=1) != y).astype(np.float64),
+        "Brier": brier_scale(proba.shape[1]) * ((proba - truth) ** 2).sum(axis=1),
+        "error": (proba.argmax(axis=1) != y).astype(np.float64),
     }
     with np.errstate(invalid="ignore"):
         return {
@@ -99,7 +100,7 @@ def _member_table(model: Any) -> str:
             )
         ]
         lines.append([line.name, *map(Number, [weight, *scores])])
-    heads = ["member", "weight", "log-loss", "RMSE", "share of errors"]
+    heads = ["member", "weight", "log-loss", "RMSE", "error"]
     return (
         "<h3>What was learnt</h3>"
         + table(heads, lines)
