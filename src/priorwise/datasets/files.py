@@ -14,6 +14,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.documents import Collection
 from priorwise.common.files import check_regular_file, open_data_file
 from priorwise.common.runtime import warn_user
 from priorwise.common.texts import count
@@ -253,7 +254,7 @@ def find_datasets(
         if name in datasets:
             raise ValueError(f"two files in {folder} are called {name!r}: {path.name}")
         datasets[name] = FileDataset(str(path), target, kind)
-    return dict(sorted(datasets.items()))
+    return Collection(sorted(datasets.items()))
 
 
 def find_ending(path: Path) -> str | None:

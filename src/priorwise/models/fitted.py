@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 from joblib import effective_n_jobs
 from narwhals.dependencies import is_into_dataframe
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -152,7 +152,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
     def predict(
         self,
         X: Any,
-        cost_matrix: ArrayLike | None = None,
+        cost_matrix: Any = None,
         *,
         class_prior: Any = None,
         reject_above: float | None = None,
@@ -161,9 +161,12 @@ class FittedClassifier(ClassifierMixin, Estimator):
 
         Parameters
         ----------
-        cost_matrix : array of shape (n_classes, n_classes) or (n_rows, n_classes, n_classes)
+        cost_matrix : array of shape (n_classes, n_classes), dict, frame, or one array per row
             Row i, column j: the cost of predicting class j where class i is true, in the order
-            of `classes_`; the same for all rows or one matrix for each. The class j of the
+            of `classes_`; the same for all rows, or of shape (n_rows, n_classes, n_classes). A dict
+            has the costs by true class, then predicted class, such as ``{"sick": {"well": 10},
+            "well": {"sick": 1}}``; the right class costs nothing. A frame has the predicted
+            classes as columns and the true ones as index. The class j of the
             smallest sum_i p_i cost_ij is predicted, the first of several (Elkan 2001; thesis
             6.2.2). By default each error costs one.
         class_prior : dict or array of shape (n_classes,), optional
@@ -178,7 +181,9 @@ class FittedClassifier(ClassifierMixin, Estimator):
             Class labels; an array of objects if `reject_above` is given.
         """
         proba = self.predict_proba(X, class_prior=class_prior)
-        return decide(self.classes_, expected_costs(proba, cost_matrix), reject_above)
+        return decide(
+            self.classes_, expected_costs(proba, cost_matrix, self.classes_), reject_above
+        )
 
     @describe(ROWS)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
