@@ -161,6 +161,15 @@ def show_table(table: Any) -> str:
     return draw_conditional(table)
 
 
+def show_general(network: Any) -> str:
+    """Return what notebooks show of a Bayesian network: its graph and its variables."""
+    if not hasattr(network, "structure_"):
+        return show_html(network)
+    from priorwise.report.boxes import draw_general
+
+    return draw_general(network)
+
+
 def show_scores(scores: Any) -> str:
     """Return what notebooks show of the scores of a pool."""
     from priorwise.report.boxes import draw_scores
@@ -194,6 +203,7 @@ METHODS: dict[str, dict[str, Callable[..., Any]]] = {
         "_repr_mimebundle_": show_bundle,
     },
     "ConditionalTable": {"_repr_html_inner": show_table, "_repr_mimebundle_": show_bundle},
+    "BayesianNetwork": {"_repr_html_inner": show_general, "_repr_mimebundle_": show_bundle},
     "ScoreReport": {"_repr_html_": show_scores},
     **{
         name: {"_repr_html_": show_value}
@@ -205,6 +215,7 @@ METHODS: dict[str, dict[str, Callable[..., Any]]] = {
             "TableSchema",
             "TableCheck",
             "Network",
+            "Distribution",
             "ReliabilityCurve",
         )
     },
