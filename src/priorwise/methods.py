@@ -161,6 +161,15 @@ def show_table(table: Any) -> str:
     return draw_conditional(table)
 
 
+def show_general(network: Any) -> str:
+    """Return what notebooks show of a Bayesian network: its graph and its variables."""
+    if not hasattr(network, "structure_"):
+        return show_html(network)
+    from priorwise.report.boxes import draw_general
+
+    return draw_general(network)
+
+
 def show_scores(scores: Any) -> str:
     """Return what notebooks show of the scores of a pool."""
     from priorwise.report.boxes import draw_scores
@@ -202,6 +211,10 @@ METHODS: dict[str, dict[str, Callable[..., Any]]] = {
         "_repr_html_inner": show_table,
         "_repr_mimebundle_": bundle_of(show_table),
     },
+    "BayesianNetwork": {
+        "_repr_html_inner": show_general,
+        "_repr_mimebundle_": bundle_of(show_general),
+    },
     "ScoreReport": {"_repr_html_": show_scores},
     **{
         name: {"_repr_html_": show_value}
@@ -213,6 +226,7 @@ METHODS: dict[str, dict[str, Callable[..., Any]]] = {
             "TableSchema",
             "TableCheck",
             "Network",
+            "Distribution",
             "ReliabilityCurve",
         )
     },
