@@ -54,6 +54,8 @@ class LabelledRows:
     y: NDArray[Any]
     weight: NDArray[np.float64] | None
     target: str
+    keys: Any
+    """What the rows are called, as a series: a column, or their places in the files from 1."""
 
     @property
     def n_rows(self) -> int:
@@ -71,7 +73,7 @@ class LabelledRows:
     def take(self, rows: NDArray[np.intp]) -> LabelledRows:
         X = nw.from_native(self.X, eager_only=True)[rows].to_native()
         weight = None if self.weight is None else self.weight[rows]
-        return LabelledRows(X, self.y[rows], weight, self.target)
+        return LabelledRows(X, self.y[rows], weight, self.target, self.keys[rows])
 
 
 @contextmanager
@@ -140,8 +142,9 @@ def label_rows(
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     weights: str | None = None,
+    key: str | None = None,
 ) -> LabelledRows:
-    """Part a frame into features, classes and weights.
+    """Part a frame into features, classes, weights and what rows are called.
 
     Rows without a class are left out, with a note.
     """
@@ -154,6 +157,13 @@ def label_rows(
     if features is not None and target in features:
         raise ValueError(f"--features must not name the target {target!r}")
     y, missing = read_labels(native, target)
+    if key is None:
+        space = nw.get_native_namespace(frame)
+        keys = nw.new_series("row, from 1", np.arange(1, len(frame) + 1), backend=space)
+    else:
+        check_column(key, names, "--key")
+        keys = frame[key]
+    keys = keys[np.flatnonzero(~missing)]
     if missing.any():
         print_note(f"{int(missing.sum())} of {len(frame)} rows have no {target!r} and are left out")
         frame = frame[np.flatnonzero(~missing)]
@@ -171,7 +181,7 @@ def label_rows(
     chosen = [name for name in features or names if name not in left_out]
     if not chosen:
         raise ValueError("no column is left to learn from")
-    return LabelledRows(frame.select(chosen).to_native(), np.asarray(y), weight, target)
+    return LabelledRows(frame.select(chosen).to_native(), np.asarray(y), weight, target, keys)
 
 
 def find_target(names: Sequence[str], target: str) -> str:
@@ -253,7 +263,7 @@ def read_for_model(options: Namespace, model: Any, paths: Sequence[str]) -> Labe
         raise ValueError("--target must name the column of the classes, which the model does not")
     frame = read_frame(paths)
     weights = getattr(options, "weights", None)
-    rows = label_rows(frame, target, weights=weights)
+    rows = label_rows(frame, target, weights=weights, key=getattr(options, "key", None))
     return replace(rows, X=select_features(model, rows.X))
 
 

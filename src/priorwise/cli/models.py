@@ -230,16 +230,19 @@ def run_explain(options: Namespace) -> None:
     with announce(options, "explaining"):
         explanation = model.explain(frame.head(options.rows).to_native())
     if options.against is not None:
-        labels = {str(label): label for label in model.classes_.tolist()}
-        if options.against not in labels:
-            raise ValueError(
-                f"--against must be one of {', '.join(labels)}, got {options.against!r}"
-            )
-        explanation = explanation.against(labels[options.against])
+        explanation = explanation.against(find_class(model, options.against, "--against"))
     text = to_text(explanation, max_rows=options.rows, max_features=options.top)
     if len(frame) > options.rows:
         text += f"\n... ({len(frame) - options.rows} more rows; --rows shows them)"
     print_result(options, text, json.loads(explanation.to_json()))
+
+
+def find_class(model: Any, text: str | None, option: str) -> Any:
+    """Return the class label that an option names; None if it is not given."""
+    labels = {str(label): label for label in model.classes_.tolist()}
+    if text is not None and text not in labels:
+        raise ValueError(f"{option} must be one of {', '.join(labels)}, got {text!r}")
+    return labels.get(text) if text is not None else None
 
 
 def run_export(options: Namespace) -> None:
@@ -285,7 +288,11 @@ def run_report(options: Namespace) -> None:
     with local_files(options.data) as paths:
         rows = read_for_model(options, model, paths)
     with announce(options, "writing the report"), open_output(options) as path:
-        model.report(rows.X, rows.y, path)
+        model.report(
+            rows.X, rows.y, path,
+            event=find_class(model, options.event, "--event"), keys=rows.keys,
+            source=", ".join(Path(name).name for name in options.data),
+        )  # fmt: skip
     print_output(options)
 
 
@@ -305,5 +312,5 @@ def run_explorer(options: Namespace) -> None:
                 frame, y = rows.X, rows.y
             X = select_features(model, frame)
     with announce(options, "writing the page"), open_output(options) as path:
-        model.explorer(path, X, y)
+        model.explorer(path, X, y, fixed=options.fixed or ())
     print_output(options)

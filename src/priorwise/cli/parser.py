@@ -107,6 +107,11 @@ _COMMON = [
 ]
 _JOBS = [_argument("--jobs", type=int, default=-1, help="threads, -1 for all cores (-1)"), *_COMMON]
 
+
+def _split_names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
 _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
     "fit": ("models", "learn a model from a table and save it", [
         _DATA,
@@ -153,12 +158,20 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         *_JOBS,
     ]),
     "report": ("models", "write a report of a model as an HTML file", [
-        _MODEL, _DATA, _target(), *_PAGE, *_JOBS,
+        _MODEL,
+        _DATA,
+        _target(),
+        _argument("--event", metavar="CLASS", help="class to choose a threshold for (the rarest)"),
+        _argument("--key", metavar="COLUMN", help="what rows are called (their numbers from 1)"),
+        *_PAGE,
+        *_JOBS,
     ]),
     "explorer": ("models", "write a page to try out a model in a browser", [
         _MODEL,
         _argument("data", nargs="*", metavar="DATA", help=f"rows to start from: {_DATA_HELP}"),
         _target(),
+        _argument("--fixed", type=_split_names, metavar="COLUMN,...",
+                  help="features that cannot be changed, such as age,sex"),
         *_PAGE,
         *_JOBS,
     ]),

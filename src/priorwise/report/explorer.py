@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.files import open_whole
 from priorwise.common.texts import count, show_percent
+from priorwise.common.validation import name_near
 from priorwise.data.columns import Columns
 from priorwise.export import javascript_evaluator
 from priorwise.export.json_file import describe_model
@@ -136,9 +137,17 @@ MAX_EXPLAINED = 300
 """Rows whose contributions decide the order of the features."""
 
 
-def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None) -> None:
+def write_explorer(
+    model: Any,
+    path: str | os.PathLike[str],
+    X: Any = None,
+    y: Any = None,
+    *,
+    fixed: Sequence[str | int] = (),
+) -> None:
     """Write the page of a fitted classifier; the method `explorer` describes it."""
     check_is_fitted(model)
+    is_fixed = _find_fixed(model.feature_labels_, fixed)
     features = read_values(model, X)
     rows = _choose_rows(features)
     order = _order_features(model, X, rows)
@@ -151,7 +160,11 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
     labels = [str(label) for label in description["classes"]]
     data = {
         "classes": labels,
-        "features": [_describe(features[i], model.feature_schema_[i], i) for i in order],
+        "shares": (np.asarray(model.class_count_) / np.sum(model.class_count_)).tolist(),
+        "features": [
+            {**_describe(features[i], model.feature_schema_[i], i), "is_fixed": i in is_fixed}
+            for i in order
+        ],
         "rows": {
             "numbers": rows.tolist(),
             "columns": [_list_cells(features[i], rows) for i in order],
@@ -160,8 +173,8 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
     }
     n_classes = len(labels)
     page = Template(read_asset("explorer.html")).substitute(
-        title=escape(f"Explore a {type(model).__name__}"),
-        summary=f"{count(len(features), 'feature')}, {n_classes} classes.",
+        title=escape(f"Explore predictions of {name_target(model, y)}"),
+        summary=f"{type(model).__name__}, {count(len(features), 'feature')}, {n_classes} classes.",
         order=(
             "The features that matter most come first. "
             if X is not None and len(features) > 1
@@ -169,8 +182,9 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
         )
         + "Sliders go through the values of the data; any number can be typed beside them.",
         unit=(
-            "Sizes are changes of the log-odds: +0.69 doubles the odds of the class"
-            + (", against the other one." if n_classes == 2 else ", against the others.")
+            "Log-odds are log p / (1 - p), in the scale above: +0.69 doubles the odds."
+            if n_classes == 2
+            else "Log-odds are against the other classes: +0.69 doubles the odds."
         ),
         style=read_asset("page.css") + read_asset("explorer.css"),
         bars=_draw_bars(labels, _predict_typical(model, features)),
@@ -183,6 +197,22 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
     )
     with open_whole(path, "the page") as file:
         file.write(page.encode())
+
+
+def _find_fixed(names: Sequence[str], fixed: Sequence[str | int]) -> set[int]:
+    """Return the places of the features that cannot be changed."""
+    if isinstance(fixed, str):
+        raise ValueError(f"fixed must be a list of features, got the text {fixed!r}")
+    places = set()
+    for one in fixed:
+        if one in names:
+            places.add(list(names).index(str(one)))
+        elif isinstance(one, int) and 0 <= one < len(names):
+            places.add(one)
+        else:
+            near = name_near(str(one), list(names))
+            raise ValueError(f"fixed must hold names or places of features, got {one!r}{near}")
+    return places
 
 
 def _take_inner(description: Any) -> Iterator[Any]:
@@ -206,6 +236,13 @@ def embed_json(value: Any) -> str:
     """Return JSON that may stand in an element of a page."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("&", "\\u0026")
+
+
+def name_target(model: Any, y: Any = None) -> str:
+    """Return the name of what is predicted: of the column of y, or as the model knows it."""
+    name = getattr(y, "name", None)
+    name = getattr(model, "target_name_", None) if name is None else name
+    return "the class" if name is None else f"\u201c{name}\u201d"
 
 
 def find_classes(labels: NDArray[Any], y: Any, n_rows: int) -> NDArray[np.intp]:

@@ -11,8 +11,16 @@ from numpy.typing import NDArray
 from priorwise.common.numeric import log_loss
 from priorwise.common.texts import count, show_percent
 from priorwise.report.explorer import FeatureValues, take_rows
-from priorwise.report.html import figure, grid, paragraph, section, table
-from priorwise.report.svg import COLOURS, DASHES, Chart, Picture, cut_text, show_number
+from priorwise.report.html import Number, figure, grid, paragraph, section, table
+from priorwise.report.svg import (
+    COLOURS,
+    DASHES,
+    Chart,
+    Picture,
+    cut_text,
+    show_decimals,
+    show_number,
+)
 
 MAX_PERMUTED_ROWS, MAX_PERMUTED = 1_000, 60
 """Largest number of rows, and of features, whose values are shuffled."""
@@ -60,9 +68,9 @@ def importance_section(overall: Any, permuted: Floats | None, n_rows: int) -> st
     largest = max(float(overall.importance.max()), 1e-12)
     lines = []
     for i in ranking:
-        line: list[Any] = [names[i], float(overall.importance[i])]
+        line: list[Any] = [names[i], Number(show_decimals(overall.importance[i], 2))]
         line.append(_bar(overall.importance[i] / largest, names[i]))
-        lines.append(line if permuted is None else [*line, float(permuted[i])])
+        lines.append(line if permuted is None else [*line, Number(show_decimals(permuted[i], 3))])
     heads = ["feature", "mean contribution", ""]
     heads += [] if permuted is None else ["log-loss rises by"]
     note = (
@@ -93,7 +101,12 @@ def pair_section(overall: Any) -> str:
         return section("pairs", "Which features act together", paragraph(text))
     largest = pairs[0][2]
     lines = [
-        [first, second, float(strength), _bar(strength / largest, f"{first} and {second}")]
+        [
+            first,
+            second,
+            Number(show_decimals(strength, 2)),
+            _bar(strength / largest, f"{first} and {second}"),
+        ]
         for first, second, strength in pairs[:12]
     ]
     note = (
