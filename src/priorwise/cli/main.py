@@ -101,8 +101,9 @@ def _describe(error: OSError) -> str:
     return f"{error.filename or 'standard output'}: {error.strerror}"
 
 
-def _show_warning(message: object, *_place: Any, **_other: Any) -> None:
-    print(f"priorwise: warning: {' '.join(str(message).split())}", file=sys.stderr)
+def _show_warning(message: object, category: Any, *_place: Any, **_other: Any) -> None:
+    kind = "note" if category.__name__ == "FileNotice" else "warning"
+    print(f"priorwise: {kind}: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _discard_output() -> None:
