@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
 from typing import Any
 
@@ -129,14 +129,21 @@ class Chart(Picture):
         share = (value - low) / (high - low)
         return self.height - self.bottom - share * (self.height - self.top - self.bottom)
 
-    def axes(self, x_label: str, y_label: str, *, y_ticks: bool = True) -> None:
-        """Draw both axes with numbers and labels."""
+    def axes(
+        self,
+        x_label: str,
+        y_label: str,
+        *,
+        y_ticks: bool = True,
+        show: Callable[[float], str] = show_number,
+    ) -> None:
+        """Draw both axes with numbers and labels; `show` writes the numbers of the first."""
         floor = self.height - self.bottom
         for value in find_ticks(*self._x_range, least=2.0):
             self.line(
                 [(self.x(value), floor), (self.x(value), floor + 4)], "--soft", stroke_width=1
             )
-            text = show_number(value)
+            text = show(value)
             fits = self.x(value) + 3.2 * len(text) < self.width
             style = {"font_size": 11, "text_anchor": "middle" if fits else "end"}
             self.text(self.x(value) if fits else self.width - 1, floor + 16, text, **style)
