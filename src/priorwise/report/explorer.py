@@ -21,6 +21,7 @@ from priorwise.common.files import open_whole
 from priorwise.common.texts import count, show_percent
 from priorwise.common.validation import name_near
 from priorwise.data.columns import Columns
+from priorwise.data.tables.dates import take_part
 from priorwise.export import javascript_evaluator
 from priorwise.export.json_file import describe_model
 from priorwise.steps.intervals import LEAST_OPEN, find_deviations
@@ -59,7 +60,7 @@ def plain_label(label: Any) -> Any:
 
 def read_values(model: Any, X: Any = None) -> list[FeatureValues]:
     """Return the features of a fitted classifier with their values in X, or in training if None."""
-    encoder, schema = model.encoder_, model.feature_schema_
+    encoder, schema = model.encoder_, model.encoder_.describe_features()
     columns: list[Any] = [None] * len(schema)
     if X is not None:
         with warnings.catch_warnings():
@@ -103,7 +104,7 @@ def _read_labels(name: str, all_labels: list[Any], codes: Any) -> FeatureValues:
 
 
 def _read_numbers(name: str, schema: Any, numbers: Any) -> FeatureValues:
-    is_date = schema.dtype.startswith("Date")
+    is_date = schema.kind == "date" or schema.dtype.startswith("Date")
     if numbers is None:
         low, high = schema.least or 0.0, schema.largest or 0.0
         values = np.unique(np.linspace(low, high, 101))
@@ -148,7 +149,8 @@ def write_explorer(
     """Write the page of a fitted classifier; the method `explorer` describes it."""
     check_is_fitted(model)
     is_fixed = _find_fixed(model.feature_labels_, fixed)
-    features = read_values(model, X)
+    features = read_values(model, X)[: model.n_features_in_]
+    parts = list_parts(model.encoder_)
     rows = _choose_rows(features)
     order = _order_features(model, X, rows)
     n_rows = len(features[0].cells)
@@ -162,7 +164,10 @@ def write_explorer(
         "classes": labels,
         "shares": (np.asarray(model.class_count_) / np.sum(model.class_count_)).tolist(),
         "features": [
-            {**_describe(features[i], model.feature_schema_[i], i), "is_fixed": i in is_fixed}
+            {
+                **_describe(features[i], model.feature_schema_[i], parts[i]),
+                "is_fixed": i in is_fixed,
+            }
             for i in order
         ],
         "rows": {
@@ -285,6 +290,7 @@ def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.fl
     """Return the probabilities of the row of typical values, with which the page begins."""
     codes: list[int] = []
     numbers: list[float] = []
+    encoder = model.encoder_
     for place, feature in enumerate(features):
         if feature.is_label:
             labels = model.encoder_.value_labels(place)
@@ -296,6 +302,9 @@ def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.fl
                 numbers.append(np.nan if code < 0 else code)
         else:
             numbers.append(np.nan if feature.typical is None else feature.typical)
+    numeric = np.flatnonzero(~encoder.is_nominal_).tolist()
+    for column, part in encoder.parts_:
+        numbers.append(float(take_part(part, np.array([numbers[numeric.index(column)]]))[0]))
     return model.predict_columns(
         Columns(
             np.array(codes, dtype=np.int32)[:, None],
@@ -328,7 +337,9 @@ def _order_features(model: Any, X: Any, rows: NDArray[np.intp]) -> list[int]:
     if X is None:
         return list(range(model.n_features_in_))
     explanation = model.explain(take_rows(X, rows[:: 1 + len(rows) // MAX_EXPLAINED]))
-    size = np.abs(explanation.contributions).mean(axis=(0, 2))
+    parts = list_parts(model.encoder_)
+    of_columns = [explanation.contributions[:, places].sum(axis=1) for places in parts]
+    size = np.abs(np.stack(of_columns, axis=1)).mean(axis=(0, 2))
     return np.argsort(-size, kind="stable").tolist()
 
 
@@ -340,10 +351,18 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     return X[rows] if isinstance(X, np.ndarray) else [X[i] for i in rows]
 
 
-def _describe(feature: FeatureValues, schema: Any, place: int) -> dict[str, Any]:
+def list_parts(encoder: Any) -> list[list[int]]:
+    """Return the places of the features that are read from each column: itself, parts of dates."""
+    places = [[i] for i in range(encoder.n_features_in_)]
+    for at, (column, _) in enumerate(encoder.parts_, encoder.n_features_in_):
+        places[column].append(at)
+    return places
+
+
+def _describe(feature: FeatureValues, schema: Any, places: list[int]) -> dict[str, Any]:
     return {
         "name": feature.name,
-        "place": place,
+        "places": places,
         "is_label": feature.is_label,
         "is_date": feature.is_date,
         "values": feature.values,
