@@ -327,7 +327,7 @@ def open_source(
         parts = source.parts
     else:
         parts = _open_parts(source, options, marks)
-    parts = [reopen(part, marks, frozenset(texts)) for part in parts]
+    parts = [reopen(part, frozenset(texts), marks) for part in parts]
     return build_source(parts, target, features, batch_rows)
 
 
