@@ -43,13 +43,12 @@ from priorwise.report.structures import structure_section
 from priorwise.report.svg import show_number
 from priorwise.report.thresholds import Decisions, threshold_section
 from priorwise.report.verdict import verdict_section
-from priorwise.steps.step import summarise_scores
 
 LEAST = np.finfo(np.float64).tiny
 
 MAX_DIFFERENCE = 0.005
-"""Largest difference of mean scores of the same rows, one of them of 32 bits and of at most
-`MAX_SCORES` quantiles."""
+"""Largest difference of mean scores of the same rows, one of them of 32 bits and of
+quantiles."""
 
 
 def value_section(model: Any, X: Any) -> str:
@@ -250,15 +249,14 @@ def _fits(
 ) -> bool:
     """Return whether probabilities out of fold are of rows of these classes, in this order.
 
-    `scores` summarise those of training (`summarise_scores`). Their mean is compared: for rows in
-    another order the classes would be less probable than that.
+    `scores` are those of training for prediction sets, of which lines with a negative class are of
+    all rows. Their mean is compared: for rows in another order the classes would be less probable.
     """
     known = np.flatnonzero(~np.isnan(proba).any(axis=1))
-    own = summarise_scores(
-        proba[known].astype(np.float64), truth[known].astype(np.int32), np.ones(len(known))
-    )
-    means = [
-        float(np.average(part[:, 0], weights=np.diff(part[:, 1], prepend=0.0)))
-        for part in (own, scores)
-    ]
-    return abs(means[0] - means[1]) < MAX_DIFFERENCE
+    given, y = proba[known].astype(np.float64), truth[known, None]
+    own = np.take_along_axis(given, y, axis=1)
+    ahead = (given > own) | ((given == own) & (np.arange(given.shape[1]) < y))
+    mean = float(((given * ahead).sum(axis=1) + own[:, 0] / 2.0).mean())
+    of_all = scores[scores[:, 0] < 0.0]
+    weights = np.diff(of_all[:, 2], prepend=0.0)
+    return abs(mean - float(np.average(of_all[:, 1], weights=weights))) < MAX_DIFFERENCE
