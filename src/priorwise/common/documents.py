@@ -34,7 +34,7 @@ class Document(str):
         document.path, document.is_markdown = path, is_markdown
         return document
 
-    def __getnewargs_ex__(self) -> Any:  # type: ignore[override]
+    def __getnewargs_ex__(self) -> Any:
         return (str(self), self.path), {"is_markdown": self.is_markdown}
 
     def __repr__(self) -> str:
