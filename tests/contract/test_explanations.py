@@ -13,9 +13,7 @@ from contract.rows.tables import mixed
 from contract.settings import Setting, each_setting
 from priorwise import AODEClassifier, ConditionalTable
 from priorwise.explain import Explanation
-from priorwise.models.intervals import predict_with_spread
 from priorwise.smoothing import Laplace
-from priorwise.steps.intervals import find_log_odds
 
 
 def odd_rows() -> pd.DataFrame:
@@ -114,7 +112,7 @@ def test_variances_of_terms_sum_to_those_of_the_prediction(setting: Setting) -> 
     model, rows = setting.fitted, odd_rows()
     explanation = model.explain(rows)
     has_terms = (explanation.contributions != 0.0).any(axis=1)
-    spread = find_log_odds(*predict_with_spread(model, rows)[:2])[1]
+    spread = model.find_calibration().find_variance(model.predict_proba(rows))
     total = explanation.variance.sum(axis=1)
     np.testing.assert_allclose(total[has_terms], spread[has_terms], rtol=1e-9)
     assert explanation.support.shape == explanation.contributions.shape

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.records import numbers
 from priorwise.models.base import TableClassifier
-from priorwise.steps.step import DEFAULT_FACTORS, DEFAULT_TAILS, Calibration, Step
+from priorwise.steps.step import Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Frequencies(TableClassifier):
             raise RuntimeError("as asked")
         share = np.bincount(table.y, table.weights) / table.weights.sum()
         return {
-            "step_": Constant(Calibration.of(DEFAULT_FACTORS, DEFAULT_TAILS, table.n_rows), share),
+            "step_": Constant(share),
             "oof_proba_": np.tile(share, (table.n_rows, 1)),
             "_noted" if self.keeps_private else "noted_": True,
         }
@@ -82,7 +82,7 @@ def test_a_refit_forgets_every_fitted_attribute():
     model.set_params(keeps_private=False).fit(X[:, :1], y)
     expected = {
         "classes_", "class_count_", "encoder_", "n_features_in_", "noted_", "oof_proba_",
-        "set_scores_", "step_",
+        "set_scores_", "step_", "_rows_to_calibrate",
         *model.get_params(), "note",
     }  # fmt: skip
     assert set(vars(model)) == expected

@@ -9,6 +9,7 @@ import inspect
 import shutil
 import sys
 import tempfile
+import warnings
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,22 +26,15 @@ from sklearn.preprocessing import StandardScaler
 
 from priorwise import load
 from priorwise.cli.output import STANDARD, print_note
+from priorwise.common.texts import SCORE_NAMES, say_missing
 from priorwise.common.validation import name_near
-from priorwise.data import open_source
+from priorwise.data.columns import MISSING_MARKS
 from priorwise.data.encoding.frame_encoder import FrameEncoder
-from priorwise.data.sources.part import find_duplicate
+from priorwise.data.sources.file_list import open_files
+from priorwise.data.sources.part import FilePart, find_duplicate
+from priorwise.data.sources.text_dialect import FileOptions
 from priorwise.data.tables.column_kinds import read_labels
-from priorwise.datasets import read_table
-from priorwise.datasets.files import find_ending
-
-_MAGIC = {
-    b"PAR1": ".parquet",
-    b"ARRO": ".arrow",
-    b"\x1f\x8b": ".csv.gz",
-    b"@": ".arff",
-    b"%": ".arff",
-}
-"""First bytes of formats; standard input that begins otherwise is CSV."""
+from priorwise.datasets.files import choose_kind, read_files
 
 
 @dataclass(frozen=True)
@@ -51,6 +45,8 @@ class LabelledRows:
     y: NDArray[Any]
     weight: NDArray[np.float64] | None
     target: str
+    keys: Any
+    """What the rows are called, as a series: a column, or their places in the files from 1."""
 
     @property
     def n_rows(self) -> int:
@@ -68,7 +64,7 @@ class LabelledRows:
     def take(self, rows: NDArray[np.intp]) -> LabelledRows:
         X = nw.from_native(self.X, eager_only=True)[rows].to_native()
         weight = None if self.weight is None else self.weight[rows]
-        return LabelledRows(X, self.y[rows], weight, self.target)
+        return LabelledRows(X, self.y[rows], weight, self.target, self.keys[rows])
 
 
 @contextmanager
@@ -82,8 +78,9 @@ def local_files(paths: Sequence[str]) -> Iterator[list[str]]:
     with tempfile.TemporaryDirectory(prefix="priorwise-") as folder:
         if sys.stdin is None:
             raise ValueError("standard input is closed")
-        start = sys.stdin.buffer.read(4)
-        ending = next((end for magic, end in _MAGIC.items() if start.startswith(magic)), ".csv")
+        start = sys.stdin.buffer.read(1)
+        # What else it may be is recognised when it is opened.
+        ending = ".arff" if start in (b"@", b"%") else ".csv"
         path = Path(folder) / f"standard-input{ending}"
         with open(path, "wb") as file:
             file.write(start)
@@ -103,23 +100,30 @@ def load_model(options: Namespace) -> Any:
     return model
 
 
-def read_frame(paths: Sequence[str]) -> Any:
-    """Read tables of the same columns into one frame in memory.
+def list_reading(options: Namespace) -> dict[str, Any]:
+    """Return how files are read, as `open_source` and `read_table` take it."""
+    return {name: getattr(options, name) for name in ("separator", "decimal", "encoding", "sheet")}
 
-    Arrow reads CSV where it is installed: unlike pandas it refuses rows of too few fields, and
-    `predict_dataset` uses it too.
-    """
+
+def open_tables(options: Namespace, paths: Sequence[str], model: Any = None) -> list[FilePart]:
+    """Open tables of the same columns, written as those of a model where they leave it open."""
+    like = getattr(model, "decimal_mark_", None)
+    return open_files(paths, FileOptions(**list_reading(options), like=like), MISSING_MARKS)
+
+
+def read_frame(parts: Sequence[FilePart]) -> Any:
+    """Read tables of the same columns into one frame in memory."""
+    with warnings.catch_warnings():
+        # Whatever learns from the table says this too, as an error or with what it does about it.
+        warnings.filterwarnings("ignore", message=".* holds texts among numbers")
+        return _read_frame(parts)
+
+
+def _read_frame(parts: Sequence[FilePart]) -> Any:
     kind = "pyarrow" if importlib.util.find_spec("pyarrow") else "auto"
-    if len(paths) == 1 and not Path(paths[0]).is_dir() and find_ending(Path(paths[0])):
-        if not Path(paths[0]).exists():
-            raise FileNotFoundError(f"{paths[0]}: there is no such file")
-        frame = read_table(paths[0], kind=kind)
-    else:
-        batches = open_source(list(paths), target=None).read()
-        frame = nw.concat([nw.from_native(batch.X, eager_only=True) for batch in batches])
-    frame = nw.from_native(frame, eager_only=True)
+    frame = nw.from_native(read_files(parts, choose_kind(kind)), eager_only=True)
     if len(frame) == 0:
-        raise ValueError(f"{', '.join(paths)}: there are no rows")
+        raise ValueError(f"{', '.join(part.name for part in parts)}: there are no rows")
     return frame.to_native()
 
 
@@ -130,8 +134,9 @@ def label_rows(
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     weights: str | None = None,
+    key: str | None = None,
 ) -> LabelledRows:
-    """Part a frame into features, classes and weights.
+    """Part a frame into features, classes, weights and what rows are called.
 
     Rows without a class are left out, with a note.
     """
@@ -144,6 +149,13 @@ def label_rows(
     if features is not None and target in features:
         raise ValueError(f"--features must not name the target {target!r}")
     y, missing = read_labels(native, target)
+    if key is None:
+        space = nw.get_native_namespace(frame)
+        keys = nw.new_series("row, from 1", np.arange(1, len(frame) + 1), backend=space)
+    else:
+        check_column(key, names, "--key")
+        keys = frame[key]
+    keys = keys[np.flatnonzero(~missing)]
     if missing.any():
         print_note(f"{int(missing.sum())} of {len(frame)} rows have no {target!r} and are left out")
         frame = frame[np.flatnonzero(~missing)]
@@ -161,7 +173,7 @@ def label_rows(
     chosen = [name for name in features or names if name not in left_out]
     if not chosen:
         raise ValueError("no column is left to learn from")
-    return LabelledRows(frame.select(chosen).to_native(), np.asarray(y), weight, target)
+    return LabelledRows(frame.select(chosen).to_native(), np.asarray(y), weight, target, keys)
 
 
 def find_target(names: Sequence[str], target: str) -> str:
@@ -182,15 +194,58 @@ def check_column(name: str, names: Sequence[str], option: str) -> None:
         raise ValueError(f"{option} must be one of the columns {shown}, got {name!r}{near}")
 
 
+def read_columns(options: Namespace) -> dict[str, Any]:
+    """Return the parameters of reading that the options set, None where an option is not given."""
+    orders: dict[str, list[str]] = {}
+    for text in options.ordinal or ():
+        name, equals, values = text.partition("=")
+        if not equals or not values.strip():
+            raise ValueError(
+                f"--ordinal must be written COLUMN=LOW,...,HIGH, such as size=small,large, "
+                f"got {text!r}"
+            )
+        orders[name] = [value.strip() for value in values.split(",")]
+    marks = options.missing_values
+    return {
+        "categorical_features": options.categorical,
+        "numeric_features": options.numeric,
+        "ordinal_features": orders or None,
+        "missing_values": None if marks is None else [*MISSING_MARKS, *marks],
+    }
+
+
+def check_columns(options: Namespace, names: Sequence[str]) -> None:
+    """Raise unless the options of reading name columns."""
+    for option in ("categorical", "numeric", "ordinal"):
+        for text in getattr(options, option) or ():
+            check_column(
+                text.partition("=")[0] if option == "ordinal" else text, names, f"--{option}"
+            )
+
+
 def select_features(model: Any, native: Any) -> Any:
     """Return the columns that a model was learnt from."""
     frame = nw.from_native(native, eager_only=True)
     names = [str(name) for name in getattr(model, "feature_names_in_", frame.columns)]
-    for name in names:
-        if name not in frame.columns:
-            near = name_near(name, frame.columns)
-            raise ValueError(f"the data must have the column {name!r} of the model{near}")
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        near = name_near(missing[0], frame.columns)
+        raise ValueError(
+            f"{say_missing(missing)} in the data, which must have the columns of the model{near}"
+        )
     return frame.select(names).to_native()
+
+
+def find_scores(names: Sequence[str], others: Sequence[str] = ()) -> list[str]:
+    """Return scores given by their names in texts or in the library; `others` are known too."""
+    known = {shown.lower(): score for score, shown in SCORE_NAMES.items()}
+    known |= {score.lower(): score for score in (*SCORE_NAMES, *others)}
+    for name in names:
+        if name.lower() not in known:
+            listed = ", ".join(map(repr, SCORE_NAMES.values()))
+            near = name_near(name, list(SCORE_NAMES.values()))
+            raise ValueError(f"--scores must be among {listed}, got {name!r}{near}")
+    return [known[name.lower()] for name in names]
 
 
 def read_for_model(options: Namespace, model: Any, paths: Sequence[str]) -> LabelledRows:
@@ -198,9 +253,9 @@ def read_for_model(options: Namespace, model: Any, paths: Sequence[str]) -> Labe
     target = options.target or getattr(model, "target_name_", None)
     if target is None:
         raise ValueError("--target must name the column of the classes, which the model does not")
-    frame = read_frame(paths)
+    frame = read_frame(open_tables(options, paths, model))
     weights = getattr(options, "weights", None)
-    rows = label_rows(frame, target, weights=weights)
+    rows = label_rows(frame, target, weights=weights, key=getattr(options, "key", None))
     return replace(rows, X=select_features(model, rows.X))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -15,15 +15,16 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.files import open_whole
 from priorwise.common.texts import count, show_percent
+from priorwise.common.validation import name_near
 from priorwise.data.columns import Columns
+from priorwise.data.tables.dates import take_part
 from priorwise.export import javascript_evaluator
-from priorwise.export.json_file import as_json, describe_model
-from priorwise.steps.intervals import tabulate_beta_ends
+from priorwise.export.json_file import describe_model
+from priorwise.steps.intervals import LEAST_OPEN, find_deviations
 
 MAX_NUMBERS = 200
 """Numbers with more distinct values are shown by this many of their quantiles."""
@@ -59,7 +60,7 @@ def plain_label(label: Any) -> Any:
 
 def read_values(model: Any, X: Any = None) -> list[FeatureValues]:
     """Return the features of a fitted classifier with their values in X, or in training if None."""
-    encoder, schema = model.encoder_, model.feature_schema_
+    encoder, schema = model.encoder_, model.encoder_.describe_features()
     columns: list[Any] = [None] * len(schema)
     if X is not None:
         with warnings.catch_warnings():
@@ -103,7 +104,7 @@ def _read_labels(name: str, all_labels: list[Any], codes: Any) -> FeatureValues:
 
 
 def _read_numbers(name: str, schema: Any, numbers: Any) -> FeatureValues:
-    is_date = schema.dtype.startswith("Date")
+    is_date = schema.kind == "date" or schema.dtype.startswith("Date")
     if numbers is None:
         low, high = schema.least or 0.0, schema.largest or 0.0
         values = np.unique(np.linspace(low, high, 101))
@@ -137,10 +138,19 @@ MAX_EXPLAINED = 300
 """Rows whose contributions decide the order of the features."""
 
 
-def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None) -> None:
+def write_explorer(
+    model: Any,
+    path: str | os.PathLike[str],
+    X: Any = None,
+    y: Any = None,
+    *,
+    fixed: Sequence[str | int] = (),
+) -> None:
     """Write the page of a fitted classifier; the method `explorer` describes it."""
     check_is_fitted(model)
-    features = read_values(model, X)
+    is_fixed = _find_fixed(model.feature_labels_, fixed)
+    features = read_values(model, X)[: model.n_features_in_]
+    parts = list_parts(model.encoder_)
     rows = _choose_rows(features)
     order = _order_features(model, X, rows)
     n_rows = len(features[0].cells)
@@ -152,7 +162,14 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
     labels = [str(label) for label in description["classes"]]
     data = {
         "classes": labels,
-        "features": [_describe(features[i], model.feature_schema_[i], i) for i in order],
+        "shares": (np.asarray(model.class_count_) / np.sum(model.class_count_)).tolist(),
+        "features": [
+            {
+                **_describe(features[i], model.feature_schema_[i], parts[i]),
+                "is_fixed": i in is_fixed,
+            }
+            for i in order
+        ],
         "rows": {
             "numbers": rows.tolist(),
             "columns": [_list_cells(features[i], rows) for i in order],
@@ -161,8 +178,8 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
     }
     n_classes = len(labels)
     page = Template(read_asset("explorer.html")).substitute(
-        title=escape(f"Explore a {type(model).__name__}"),
-        summary=f"{count(len(features), 'feature')}, {n_classes} classes.",
+        title=escape(f"Explore predictions of {name_target(model, y)}"),
+        summary=f"{type(model).__name__}, {count(len(features), 'feature')}, {n_classes} classes.",
         order=(
             "The features that matter most come first. "
             if X is not None and len(features) > 1
@@ -170,8 +187,9 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
         )
         + "Sliders go through the values of the data; any number can be typed beside them.",
         unit=(
-            "Sizes are changes of the log-odds: +0.69 doubles the odds of the class"
-            + (", against the other one." if n_classes == 2 else ", against the others.")
+            "Log-odds are log p / (1 - p), in the scale above: +0.69 doubles the odds."
+            if n_classes == 2
+            else "Log-odds are against the other classes: +0.69 doubles the odds."
         ),
         style=read_asset("page.css") + read_asset("explorer.css"),
         bars=_draw_bars(labels, _predict_typical(model, features)),
@@ -184,6 +202,22 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
     )
     with open_whole(path, "the page") as file:
         file.write(page.encode())
+
+
+def _find_fixed(names: Sequence[str], fixed: Sequence[str | int]) -> set[int]:
+    """Return the places of the features that cannot be changed."""
+    if isinstance(fixed, str):
+        raise ValueError(f"fixed must be a list of features, got the text {fixed!r}")
+    places = set()
+    for one in fixed:
+        if one in names:
+            places.add(list(names).index(str(one)))
+        elif isinstance(one, int) and 0 <= one < len(names):
+            places.add(one)
+        else:
+            near = name_near(str(one), list(names))
+            raise ValueError(f"fixed must hold names or places of features, got {one!r}{near}")
+    return places
 
 
 def _take_inner(description: Any) -> Iterator[Any]:
@@ -207,6 +241,13 @@ def embed_json(value: Any) -> str:
     """Return JSON that may stand in an element of a page."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("&", "\\u0026")
+
+
+def name_target(model: Any, y: Any = None) -> str:
+    """Return the name of what is predicted: of the column of y, or as the model knows it."""
+    name = getattr(y, "name", None)
+    name = getattr(model, "target_name_", None) if name is None else name
+    return "the class" if name is None else f"\u201c{name}\u201d"
 
 
 def find_classes(labels: NDArray[Any], y: Any, n_rows: int) -> NDArray[np.intp]:
@@ -249,6 +290,7 @@ def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.fl
     """Return the probabilities of the row of typical values, with which the page begins."""
     codes: list[int] = []
     numbers: list[float] = []
+    encoder = model.encoder_
     for place, feature in enumerate(features):
         if feature.is_label:
             labels = model.encoder_.value_labels(place)
@@ -260,6 +302,9 @@ def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.fl
                 numbers.append(np.nan if code < 0 else code)
         else:
             numbers.append(np.nan if feature.typical is None else feature.typical)
+    numeric = np.flatnonzero(~encoder.is_nominal_).tolist()
+    for column, part in encoder.parts_:
+        numbers.append(float(take_part(part, np.array([numbers[numeric.index(column)]]))[0]))
     return model.predict_columns(
         Columns(
             np.array(codes, dtype=np.int32)[:, None],
@@ -292,7 +337,9 @@ def _order_features(model: Any, X: Any, rows: NDArray[np.intp]) -> list[int]:
     if X is None:
         return list(range(model.n_features_in_))
     explanation = model.explain(take_rows(X, rows[:: 1 + len(rows) // MAX_EXPLAINED]))
-    size = np.abs(explanation.contributions).mean(axis=(0, 2))
+    parts = list_parts(model.encoder_)
+    of_columns = [explanation.contributions[:, places].sum(axis=1) for places in parts]
+    size = np.abs(np.stack(of_columns, axis=1)).mean(axis=(0, 2))
     return np.argsort(-size, kind="stable").tolist()
 
 
@@ -304,10 +351,18 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     return X[rows] if isinstance(X, np.ndarray) else [X[i] for i in rows]
 
 
-def _describe(feature: FeatureValues, schema: Any, place: int) -> dict[str, Any]:
+def list_parts(encoder: Any) -> list[list[int]]:
+    """Return the places of the features that are read from each column: itself, parts of dates."""
+    places = [[i] for i in range(encoder.n_features_in_)]
+    for at, (column, _) in enumerate(encoder.parts_, encoder.n_features_in_):
+        places[column].append(at)
+    return places
+
+
+def _describe(feature: FeatureValues, schema: Any, places: list[int]) -> dict[str, Any]:
     return {
         "name": feature.name,
-        "place": place,
+        "places": places,
         "is_label": feature.is_label,
         "is_date": feature.is_date,
         "values": feature.values,
@@ -328,16 +383,13 @@ LEVELS = (0.5, 0.8, 0.9, 0.95)
 
 
 def describe_spread(model: Any) -> dict[str, Any]:
-    """Return levels, and the rule of a fitted classifier, as values that `json.dumps` takes."""
-    step = model.step_
-    deviations = step.calibration.stretch(ndtri((1.0 + np.array(LEVELS)) / 2.0))
-    levels = [
-        {
-            "level": level,
-            "deviations": z,
-            "beta_ends": tabulate_beta_ends(z).astype(np.float32),
-        }
-        for level, z in zip(LEVELS, deviations.tolist(), strict=True)
-    ]
-    rule = {**step.spread_rule(), **step.calibration.scale_rule()}
-    return as_json({"levels": levels, "rule": rule})
+    """Return levels, and the calibration of a fitted classifier, for a page."""
+    calibration = model.find_calibration()
+    return {
+        "levels": [
+            {"level": level, "deviations": find_deviations(level)} for level in LEVELS
+        ],
+        "calibration": {
+            "error": calibration.error, "root": calibration.root, "least_open": LEAST_OPEN,
+        },
+    }  # fmt: skip

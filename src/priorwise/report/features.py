@@ -10,9 +10,18 @@ from numpy.typing import NDArray
 
 from priorwise.common.numeric import log_loss
 from priorwise.common.texts import count, show_percent
+from priorwise.data.tables.dates import DateSeconds, show_date
 from priorwise.report.explorer import FeatureValues, take_rows
-from priorwise.report.html import figure, grid, paragraph, section, table
-from priorwise.report.svg import COLOURS, DASHES, Chart, Picture, cut_text, show_number
+from priorwise.report.html import Number, figure, grid, paragraph, section, table
+from priorwise.report.svg import (
+    COLOURS,
+    DASHES,
+    Chart,
+    Picture,
+    cut_text,
+    show_decimals,
+    show_number,
+)
 
 MAX_PERMUTED_ROWS, MAX_PERMUTED = 1_000, 60
 """Largest number of rows, and of features, whose values are shuffled."""
@@ -60,9 +69,12 @@ def importance_section(overall: Any, permuted: Floats | None, n_rows: int) -> st
     largest = max(float(overall.importance.max()), 1e-12)
     lines = []
     for i in ranking:
-        line: list[Any] = [names[i], float(overall.importance[i])]
+        line: list[Any] = [names[i], Number(show_decimals(overall.importance[i], 2))]
         line.append(_bar(overall.importance[i] / largest, names[i]))
-        lines.append(line if permuted is None else [*line, float(permuted[i])])
+        if permuted is not None:
+            # A part of a date is shuffled with its column.
+            line.append(Number(show_decimals(permuted[i], 3)) if i < len(permuted) else "")
+        lines.append(line)
     heads = ["feature", "mean contribution", ""]
     heads += [] if permuted is None else ["log-loss rises by"]
     note = (
@@ -93,7 +105,12 @@ def pair_section(overall: Any) -> str:
         return section("pairs", "Which features act together", paragraph(text))
     largest = pairs[0][2]
     lines = [
-        [first, second, float(strength), _bar(strength / largest, f"{first} and {second}")]
+        [
+            first,
+            second,
+            Number(show_decimals(strength, 2)),
+            _bar(strength / largest, f"{first} and {second}"),
+        ]
         for first, second, strength in pairs[:12]
     ]
     note = (
@@ -154,9 +171,10 @@ def _draw_numbers(shape: Any, feature: FeatureValues, labels: list[str], classes
     one = len(classes) == 1
     parts = [mean[:, classes], *([low[:, classes], high[:, classes]] if one else [])]
     bottom, top = min(p.min() for p in parts), max(p.max() for p in parts)
+    show = _show_day if isinstance(xs[0], DateSeconds) else show_number
     text = "; ".join(
-        f"{labels[k]}: {show_number(mean[0, k])} at {show_number(xs[0])}, "
-        f"{show_number(mean[-1, k])} at {show_number(xs[-1])}" for k in classes[:2]
+        f"{labels[k]}: {show_number(mean[0, k])} at {show(xs[0])}, "
+        f"{show_number(mean[-1, k])} at {show(xs[-1])}" for k in classes[:2]
     )  # fmt: skip
     numbers = feature.cells[~np.isnan(feature.cells)]
     x_range = (float(min(xs)), float(max(xs)))
@@ -170,7 +188,7 @@ def _draw_numbers(shape: Any, feature: FeatureValues, labels: list[str], classes
     for n_rows, left, right in zip(counts, edges[:-1], edges[1:], strict=True):
         height = 26 * np.sqrt(n_rows / max(counts.max(), 1))
         chart.rect(chart.x(left), floor - height, chart.x(right) - chart.x(left), height, "--line")
-    chart.axes(cut_text(feature.name, 40), "log-odds")
+    chart.axes(cut_text(feature.name, 40), "log-odds", x_text=show)
     if bottom < 0 < top:
         chart.line([(chart.left, chart.y(0)), (chart.width - chart.right, chart.y(0))], "--soft",
                    stroke_width=1)  # fmt: skip
@@ -185,6 +203,10 @@ def _draw_numbers(shape: Any, feature: FeatureValues, labels: list[str], classes
         gone = shape.mean[len(known), classes[0]]
         missing = f" Missing ({count(shape.n_rows[-1], 'row')}): {show_number(gone)}."
     return figure(chart, f"{feature.name}.{missing}")
+
+
+def _show_day(seconds: float) -> str:
+    return show_date(seconds)[:10]
 
 
 def _draw_labels(shape: Any, feature: FeatureValues, labels: list[str], classes: list[int]) -> str:

@@ -29,7 +29,7 @@ from priorwise.common.records import numbers
 from priorwise.models.base import TableClassifier
 from priorwise.steps.linear.logistic import Pieces
 from priorwise.steps.pool import Reread
-from priorwise.steps.step import DEFAULT_FACTORS, DEFAULT_TAILS, Calibration, Step
+from priorwise.steps.step import Step
 from reference.log_odds import against_others
 
 FAST = [("line", SplineLogisticClassifier()), ("bayes", GaussianNB())]
@@ -69,8 +69,7 @@ class LearnsThreads(TableClassifier):
 
     def _learn(self, table):
         self.log.append(self.n_threads)
-        calibration = Calibration.of(DEFAULT_FACTORS, DEFAULT_TAILS, table.n_rows)
-        return {"step_": CountsThreads(calibration, np.bincount(table.y) / table.n_rows, self.log)}
+        return {"step_": CountsThreads(np.bincount(table.y) / table.n_rows, self.log)}
 
     def __sklearn_clone__(self):
         return LearnsThreads(self.log, self.n_jobs)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.docstrings import hook
-from priorwise.common.files import DataFileError, open_data_file, unzip
+from priorwise.common.files import DataFileError, open_data_file, unpack
 from priorwise.common.runtime import import_extra
 from priorwise.common.texts import count
 from priorwise.common.validation import check_choice
@@ -231,7 +231,7 @@ def _read_text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> tuple[st
             content = source.read()
             if isinstance(content, str):
                 return content, name
-            file = unzip(io.BytesIO(content))
+            file = unpack(io.BytesIO(content))
         with file:
             text = file.read()
     except DataFileError as error:

@@ -13,6 +13,7 @@ from priorwise import _core
 from priorwise.common.numeric import count_shares, power_of_two, safe_log, softmax
 from priorwise.common.records import Record, number, part
 from priorwise.common.registered import with_registered_methods
+from priorwise.common.texts import ERROR, LOG_LOSS, RMSE
 from priorwise.data.tables import Columns
 from priorwise.models.pool.plan import NUMBERS
 from priorwise.models.training_table import TrainingTable
@@ -242,7 +243,7 @@ class ScoreReport(Record):
 
     def __repr__(self) -> str:
         width = max(10, *(len(line.name) + 1 for line in self.lines))
-        scores = f"{'RMSE':>9}{'log-loss':>10}{'error':>8}{'weight':>8}{'seconds':>9}"
+        scores = f"{RMSE:>9}{LOG_LOSS:>10}{ERROR:>8}{'weight':>8}{'seconds':>9}"
         head = f"{'member':{width}}{scores}"
         lines = [
             f"{line.name:{width}}{line.rmse:9.4f}{line.log_loss:10.4f}{line.error:8.4f}"
@@ -301,7 +302,7 @@ class ImportanceRows:
     @classmethod
     def draw(cls, table: TrainingTable, *, keep_given: bool) -> Self:
         """Return rows of a table at even distances, if asked for with those that were given."""
-        per_row = table.n_classes * table.encoder.n_features_in_
+        per_row = table.n_classes * len(table.encoder.is_nominal_)
         n_rows = min(table.n_rows, MAX_EXPLAINED_ROWS, max(1, MAX_CONTRIBUTIONS // per_row))
         rows = table.take(np.linspace(0, table.n_rows - 1, n_rows).astype(np.intp))
         columns = replace(rows.columns, X=rows.rows_given()) if keep_given else rows.columns

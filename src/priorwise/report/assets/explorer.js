@@ -57,7 +57,7 @@ function showRow() {
   const truth = state.row >= 0 && rows.classes ? ` Its true class is ${classes[rows.classes[state.row]]}.` : "";
   byId("row-note").textContent = state.row < 0
     ? (rows.numbers.length ? "A typical row: the median of each number and the commonest label." : "The middle of each range and the first label.")
-    : `Row ${rows.numbers[state.row]} of the data, counted from 0.${truth}`;
+    : `Row ${rows.numbers[state.row]} of the data.${truth}`;
 }
 
 if (rows.numbers.length) {
@@ -97,7 +97,7 @@ function readLink() {
     for (const [i, value] of Object.entries(parts.changed)) if (i in features) state.values[i] = value;
     if (parts.class in classes) state.focus = Number(parts.class);
     if (parts.level >= 0 && parts.level < N_LEVELS) state.level = Math.floor(parts.level);
-    if (parts.threshold >= 0 && parts.threshold <= 1) state.threshold = Number(parts.threshold);
+    if (parts.threshold !== null && parts.threshold >= 0 && parts.threshold <= 1) state.threshold = Number(parts.threshold);
   } catch (error) {
     return false;
   }
@@ -120,17 +120,18 @@ byId("link").onclick = async () => {
 function showState() {
   byId("class").value = state.focus;
   byId("level").value = state.level;
-  byId("threshold").value = Number((100 * state.threshold).toFixed(3));
+  showThreshold();
   showRow();
   features.forEach((_, i) => showFeature(i));
   answer();
 }
 
 byId("class").append(...classes.map((name, y) => make("option", { value: y, textContent: name })));
-byId("class").onchange = () => { state.focus = Number(byId("class").value); answer(); };
+const showThreshold = () => { byId("threshold").value = Number((100 * thresholdOf()).toFixed(1)); };
+byId("class").onchange = () => { state.focus = Number(byId("class").value); showThreshold(); answer(); };
 byId("threshold").onchange = () => {
   const number = byId("threshold").valueAsNumber;
-  if (number >= 0 && number <= 100) state.threshold = number / 100;
+  state.threshold = number >= 0 && number <= 100 ? number / 100 : null;
   showState();
 };
 byId("undo").onclick = () => startFrom(state.row);

@@ -5,12 +5,15 @@ const N_LEVELS = 4;  // of intervals
 const UNSEEN = "\u0000another value";
 
 const byId = (id) => document.getElementById(id);
-const { features, rows, classes } = readJson("page");
+const { features, rows, classes, shares } = readJson("page");
 const typical = features.map((feature) => feature.typical);
-const state = { row: -1, values: typical.slice(), start: typical.slice(), focus: 0, threshold: 0.5, level: 2 };
+const state = { row: -1, values: typical.slice(), start: typical.slice(), focus: 0, threshold: null, level: 2 };
 // The page evaluates the model before it draws anything else.
 const model = priorwise.load(description);
 let proba = [], intervals = null;
+
+// Yes is said from the share of the class on, until the reader types a threshold.
+const thresholdOf = () => state.threshold ?? shares[state.focus];
 
 function make(tag, attributes, ...children) {
   const element = document.createElement(tag);

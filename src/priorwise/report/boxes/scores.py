@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from priorwise.common.texts import count
+from priorwise.common.texts import ERROR, LOG_LOSS, RMSE, count
 from priorwise.evaluation import ReliabilityCurve
 from priorwise.report.boxes.box import MAX_PARAMETERS, MAX_TEXT, bar, box, cut_text, scrolled, soft
 from priorwise.report.html import Number, table
@@ -47,7 +47,7 @@ def list_scores(report: Any) -> str:
     if len(report.lines) > len(rows):
         notes.insert(0, f"{count(len(report.lines) - len(rows), 'more line')} in print(...)")
     more = "".join(f" {note[0].upper()}{note[1:]}." for note in notes)
-    return table(["member", "weight", "", "log-loss", "RMSE", "error"], rows) + soft(
+    return table(["member", "weight", "", LOG_LOSS, RMSE, ERROR], rows) + soft(
         f"Scores of {count(report.n_rows, 'row')} of training, each predicted by members that "
         f"have not seen it; the last line is what the model gives.{more}"
     )

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.numeric import LEAST_PROBABILITY
 from priorwise.common.runtime import Deadline
-from priorwise.models.trees.offset_boosting import (
+from priorwise.models.offset_boosting import (
     BoostingBins,
     BoostingPlan,
     CodedOffsets,
     OffsetBoosting,
 )
 from priorwise.steps.pool import Boosted, Pool
-from priorwise.steps.step import Calibration, Names
+from priorwise.steps.step import Names
 from priorwise.structure.trees import PackedTrees
 from reference import boosting as twin
 from reference.boosting_cases import SCALES, as_columns, make_rows, make_rules, run
@@ -41,8 +41,7 @@ def fit(
 
 
 def as_step(boosting: OffsetBoosting, n_classes: int = 3) -> Boosted:
-    calibration = Calibration.of({}, (1.0, 0.0), 1000)
-    none = Pool(calibration, (), (), np.empty(0), np.zeros(n_classes), LEAST_PROBABILITY)
+    none = Pool((), (), np.empty(0), np.zeros(n_classes), LEAST_PROBABILITY)
     return boosting.as_step(none)
 
 
@@ -342,8 +341,6 @@ def test_a_booster_of_all_rows_has_its_share(n_boosters: int, rng: np.random.Gen
     # The boosters of the folds stay as they are, and so does what they say of rows not seen.
     np.testing.assert_array_equal(held_out, honest)
     rows = as_columns(columns)
-    parts, expected = (as_step(one).spread_parts(rows, held_out, 1) for one in (shared, folds))
-    np.testing.assert_allclose(parts["between"], expected["between"], rtol=1e-4, atol=1e-9)
     last = as_step(shared._take_booster(n_boosters)).trees.sum(rows, 1)
     whole = 0.25 * last / (0.25 * (n_boosters + 1)) + 0.75 * as_step(folds).trees.sum(rows, 1)
     np.testing.assert_allclose(as_step(shared).trees.sum(rows, 1), whole, atol=1e-5)
