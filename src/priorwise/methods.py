@@ -130,6 +130,7 @@ def explorer(
     y: Any = None,
     *,
     fixed: Sequence[str | int] = (),
+    keys: Any = None,
 ) -> None:
     """Write a page with a slider or a menu for each feature, and what is then predicted.
 
@@ -151,6 +152,8 @@ def explorer(
     fixed : sequence of str or int
         Names or places of features that nobody can change, such as an age: the search for
         changes leaves them as they are. Readers of the page can choose otherwise.
+    keys : array-like of shape (n_rows,), optional
+        What the rows are called. By default the index of a pandas frame, or else places from 0.
 
     Examples
     --------
@@ -164,7 +167,7 @@ def explorer(
     """
     from priorwise.report.explorer import write_explorer
 
-    write_explorer(model, path, X, y, fixed=fixed)
+    write_explorer(model, path, X, y, fixed=fixed, keys=keys)
 
 
 def show_html(model: Any) -> str:
@@ -174,9 +177,32 @@ def show_html(model: Any) -> str:
 
         html: str = estimator_html_repr(model)
         return html
-    from priorwise.report.notebook import draw_card
+    from priorwise.report.boxes import draw_card
 
     return draw_card(model)
+
+
+def show_table(table: Any) -> str:
+    """Return what notebooks show of a conditional table: its commonest contexts."""
+    if not hasattr(table, "classes_"):
+        return show_html(table)
+    from priorwise.report.boxes import draw_conditional
+
+    return draw_conditional(table)
+
+
+def show_scores(scores: Any) -> str:
+    """Return what notebooks show of the scores of a pool."""
+    from priorwise.report.boxes import draw_scores
+
+    return draw_scores(scores)
+
+
+def show_value(value: Any) -> str:
+    """Return what notebooks show of an explanation, a network, a summary and the like."""
+    from priorwise.report.boxes import draw
+
+    return draw(value)
 
 
 def show_bundle(model: Any, **_: Any) -> dict[str, str]:
@@ -185,7 +211,7 @@ def show_bundle(model: Any, **_: Any) -> dict[str, str]:
 
     bundle = {"text/plain": repr(model)}
     if get_config()["display"] == "diagram":
-        bundle["text/html"] = show_html(model)
+        bundle["text/html"] = model._repr_html_()
     return bundle
 
 
@@ -196,6 +222,21 @@ METHODS: dict[str, dict[str, Callable[..., Any]]] = {
         "explorer": explorer,
         "_repr_html_inner": show_html,
         "_repr_mimebundle_": show_bundle,
+    },
+    "ConditionalTable": {"_repr_html_inner": show_table, "_repr_mimebundle_": show_bundle},
+    "ScoreReport": {"_repr_html_": show_scores},
+    **{
+        name: {"_repr_html_": show_value}
+        for name in (
+            "Explanation",
+            "GlobalExplanation",
+            "FeatureShape",
+            "ModelSummary",
+            "TableSchema",
+            "TableCheck",
+            "Network",
+            "ReliabilityCurve",
+        )
     },
 }
 """The methods by the class that has them and by name."""

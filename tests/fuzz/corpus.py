@@ -325,8 +325,6 @@ def call_directly(corpus: Corpus) -> None:
     assert len(forest.node_proba_) == 2
     for trees in corpus.values[_core.PackedTrees][:2]:
         _core.find_forest_leaves(trees, [*columns, columns[0], columns[0]], n_rows, 1)
-    for product in corpus.values[_core.FactorProduct][:2]:
-        _core.find_concentrations(product)
     models = [forest, ESKDBClassifier(2, max_parents=1, random_state=0).fit(np.array(codes).T, y)]
     for model in models:
         content = to_bytes(model, kind="model", states=list_states())

@@ -9,6 +9,7 @@ import inspect
 import shutil
 import sys
 import tempfile
+import warnings
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,8 +26,10 @@ from sklearn.preprocessing import StandardScaler
 
 from priorwise import load
 from priorwise.cli.output import STANDARD, print_note
+from priorwise.common.texts import SCORE_NAMES, say_missing
 from priorwise.common.validation import name_near
 from priorwise.data import open_source
+from priorwise.data.columns import MISSING_MARKS
 from priorwise.data.encoding.frame_encoder import FrameEncoder
 from priorwise.data.sources.part import find_duplicate
 from priorwise.data.tables.column_kinds import read_labels
@@ -111,6 +114,13 @@ def read_frame(paths: Sequence[str]) -> Any:
     Arrow reads CSV where it is installed: unlike pandas it refuses rows of too few fields, and
     `predict_dataset` uses it too.
     """
+    with warnings.catch_warnings():
+        # Whatever learns from the table says this too, as an error or with what it does about it.
+        warnings.filterwarnings("ignore", message=".* holds texts among numbers")
+        return _read_frame(paths)
+
+
+def _read_frame(paths: Sequence[str]) -> Any:
     kind = "pyarrow" if importlib.util.find_spec("pyarrow") else "auto"
     if len(paths) == 1 and not Path(paths[0]).is_dir() and find_ending(Path(paths[0])):
         if not Path(paths[0]).exists():
@@ -147,13 +157,7 @@ def label_rows(
     if features is not None and target in features:
         raise ValueError(f"--features must not name the target {target!r}")
     y, missing = read_labels(native, target)
-    if key is None:
-        space = nw.get_native_namespace(frame)
-        keys = nw.new_series("row, from 1", np.arange(1, len(frame) + 1), backend=space)
-    else:
-        check_column(key, names, "--key")
-        keys = frame[key]
-    keys = keys[np.flatnonzero(~missing)]
+    keys = name_rows(native, key)[np.flatnonzero(~missing)]
     if missing.any():
         print_note(f"{int(missing.sum())} of {len(frame)} rows have no {target!r} and are left out")
         frame = frame[np.flatnonzero(~missing)]
@@ -174,6 +178,16 @@ def label_rows(
     return LabelledRows(frame.select(chosen).to_native(), np.asarray(y), weight, target, keys)
 
 
+def name_rows(native: Any, key: str | None) -> Any:
+    """Return what rows are called, as a series: a column, or their numbers from 1."""
+    frame = nw.from_native(native, eager_only=True)
+    if key is None:
+        space = nw.get_native_namespace(frame)
+        return nw.new_series("number from 1", np.arange(1, len(frame) + 1), backend=space)
+    check_column(key, frame.columns, "--key")
+    return frame[key]
+
+
 def find_target(names: Sequence[str], target: str) -> str:
     """Return the name of a column that is given by name or by position."""
     if target not in names and target.lstrip("-").isdecimal():
@@ -192,15 +206,58 @@ def check_column(name: str, names: Sequence[str], option: str) -> None:
         raise ValueError(f"{option} must be one of the columns {shown}, got {name!r}{near}")
 
 
+def read_columns(options: Namespace) -> dict[str, Any]:
+    """Return the parameters of reading that the options set, None where an option is not given."""
+    orders: dict[str, list[str]] = {}
+    for text in options.ordinal or ():
+        name, equals, values = text.partition("=")
+        if not equals or not values.strip():
+            raise ValueError(
+                f"--ordinal must be written COLUMN=LOW,...,HIGH, such as size=small,large, "
+                f"got {text!r}"
+            )
+        orders[name] = [value.strip() for value in values.split(",")]
+    marks = options.missing_values
+    return {
+        "categorical_features": options.categorical,
+        "numeric_features": options.numeric,
+        "ordinal_features": orders or None,
+        "missing_values": None if marks is None else [*MISSING_MARKS, *marks],
+    }
+
+
+def check_columns(options: Namespace, names: Sequence[str]) -> None:
+    """Raise unless the options of reading name columns."""
+    for option in ("categorical", "numeric", "ordinal"):
+        for text in getattr(options, option) or ():
+            check_column(
+                text.partition("=")[0] if option == "ordinal" else text, names, f"--{option}"
+            )
+
+
 def select_features(model: Any, native: Any) -> Any:
     """Return the columns that a model was learnt from."""
     frame = nw.from_native(native, eager_only=True)
     names = [str(name) for name in getattr(model, "feature_names_in_", frame.columns)]
-    for name in names:
-        if name not in frame.columns:
-            near = name_near(name, frame.columns)
-            raise ValueError(f"the data must have the column {name!r} of the model{near}")
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        near = name_near(missing[0], frame.columns)
+        raise ValueError(
+            f"{say_missing(missing)} in the data, which must have the columns of the model{near}"
+        )
     return frame.select(names).to_native()
+
+
+def find_scores(names: Sequence[str], others: Sequence[str] = ()) -> list[str]:
+    """Return scores given by their names in texts or in the library; `others` are known too."""
+    known = {shown.lower(): score for score, shown in SCORE_NAMES.items()}
+    known |= {score.lower(): score for score in (*SCORE_NAMES, *others)}
+    for name in names:
+        if name.lower() not in known:
+            listed = ", ".join(map(repr, SCORE_NAMES.values()))
+            near = name_near(name, list(SCORE_NAMES.values()))
+            raise ValueError(f"--scores must be among {listed}, got {name!r}{near}")
+    return [known[name.lower()] for name in names]
 
 
 def read_for_model(options: Namespace, model: Any, paths: Sequence[str]) -> LabelledRows:

@@ -7,12 +7,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.documents import Catalogue
 from priorwise.common.validation import check_choice
 
 
@@ -22,7 +22,7 @@ def _read_suites() -> Mapping[str, Mapping[str, int]]:
     lines = files(__package__).joinpath("suites.csv").read_text(encoding="utf-8").splitlines()
     for row in csv.DictReader(lines):
         suites.setdefault(row["suite"], {})[row["name"]] = int(row["number"])
-    return MappingProxyType({name: MappingProxyType(suite) for name, suite in suites.items()})
+    return Catalogue({name: Catalogue(suite) for name, suite in suites.items()})
 
 
 SUITES = _read_suites()

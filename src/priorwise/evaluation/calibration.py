@@ -10,13 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 
 from priorwise.common.docstrings import describe
+from priorwise.common.documents import describe_fields
+from priorwise.common.registered import with_registered_methods
 from priorwise.common.validation import check_choice, check_number
 from priorwise.evaluation.predictions import PREDICTIONS, Predictions, check_predictions
 
 _SCORE_NAMES = ("brier", "log_loss")
 
 
-@dataclass(frozen=True)
+@with_registered_methods
+@dataclass(frozen=True, repr=False)
 class ReliabilityCurve:
     """Frequency of an event at each predicted probability, made monotone.
 
@@ -44,6 +47,9 @@ class ReliabilityCurve:
     observed: NDArray[np.float64]
     weight: NDArray[np.float64]
     event: Any
+
+    def __repr__(self) -> str:
+        return describe_fields(self)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.docstrings import describe
-from priorwise.common.numeric import softmax
 from priorwise.common.plots import (
     AXES,
     BLUE,
@@ -99,9 +98,8 @@ def plot_explanation(
                                             ["", *notes, ""], strict=True)):  # fmt: skip
         axes.annotate(f"{size:+.2f}  {note}".rstrip(), (1.01, line), va="center", fontsize=8,
                       xycoords=("axes fraction", "data"), annotation_clip=False)  # fmt: skip
-    against = "the mean of the classes" if explanation.reference is None else explanation.reference
-    axes.set_xlabel(f"log-odds against {against}")
-    proba = softmax(explanation.log_odds[[row]])[0, k]
+    axes.set_xlabel(f"log-odds: {explanation.meaning}", parse_math=False)
+    proba = explanation.probabilities[row, k]
     axes.set_title(
         f"class {explanation.classes[k]}: probability {show_probability(proba)}", parse_math=False
     )
@@ -252,9 +250,7 @@ def plot_shape(
     few = len(classes) <= len(CLASS_COLOURS)
     colours = {k: CLASS_COLOURS[k if few else place] for place, k in enumerate(drawn)}
     labels = {k: str(classes[k]) for k in drawn}
-    reference = explanation.explanation.reference
-    against = "the mean of the classes" if reference is None else reference
-    title = f"contribution to the log-odds\nagainst {against}"
+    title = f"contribution to the log-odds\n{explanation.explanation.meaning}"
     if shape.is_numeric:
         axes = new_axes(ax, (6.0, 4.0))
         _draw_numbers(axes, shape, colours, labels)

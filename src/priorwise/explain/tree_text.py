@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.documents import Document
 from priorwise.structure.trees.decision_tree import describe_branch
 
 
@@ -56,4 +57,4 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 3) 
             children = range(0)
         lines.append("|   " * level + line)
         stack.extend(reversed(children))
-    return "\n".join(lines)
+    return Document("\n".join(lines))

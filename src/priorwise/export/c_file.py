@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from priorwise.common.documents import Document
 from priorwise.common.files import write_whole
 from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
@@ -48,7 +49,7 @@ def export_c(
     Returns
     -------
     str
-        Text of the file.
+        Text of the file; its bare value shows the beginning only.
 
     Examples
     --------
@@ -85,7 +86,7 @@ def export_c(
     )
     if path is not None:
         write_whole(path, "the C file", text)
-    return text
+    return Document(text, path)
 
 
 _PREFETCH = """

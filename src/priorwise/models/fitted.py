@@ -20,15 +20,15 @@ from priorwise.common.estimator import Estimator
 from priorwise.common.numeric import gen_batches
 from priorwise.common.validation import check_choice, check_n_jobs, check_seed
 from priorwise.data.encoding import TableEncoder
-from priorwise.data.encoding.schema import ColumnSchema, TableCheck, check_table
+from priorwise.data.encoding.schema import TableCheck, TableSchema, check_table
 from priorwise.data.tables import READING_PARAMETERS, Columns
-from priorwise.models import intervals
+from priorwise.models import decisions, intervals
 from priorwise.models.datasets import prediction
 from priorwise.models.decisions import change_prior, check_class_prior, decide, expected_costs
 from priorwise.models.descriptions import ROWS
 from priorwise.steps.explanation import Explanation, GlobalExplanation
 from priorwise.steps.explanation.uncertainty import share_variance
-from priorwise.steps.intervals import find_log_odds
+from priorwise.steps.intervals import Calibration
 from priorwise.steps.step import Names
 
 BLOCK_ROWS = 50_000
@@ -116,8 +116,8 @@ class FittedClassifier(ClassifierMixin, Estimator):
 
     predict_interval = intervals.predict_interval
     sample_proba = intervals.sample_proba
-    prediction_set = intervals.prediction_set
-    calibrate_sets = intervals.calibrate_sets
+    prediction_set = decisions.prediction_set
+    calibrate_sets = decisions.calibrate_sets
     predict_dataset = prediction.predict_dataset
 
     @describe(ROWS)
@@ -199,21 +199,29 @@ class FittedClassifier(ClassifierMixin, Estimator):
         Parameters
         ----------
         reference : class label, optional
-            The class that log-odds are taken against; by default the mean over the classes.
+            The class that log-odds are taken against; by default the mean of the others.
 
         Returns
         -------
         Explanation
             Contributions of all features for all rows and classes.
         """
-        proba, variance, columns = intervals.predict_with_spread(self, X)
+        columns = self.read_rows(X)
+        proba = self.step_.predict(columns, self.n_threads)
         explanation = self.explain_columns(columns)
         explanation = replace(explanation, values=self._list_values(columns))
         n_rows = float(self.class_count_.sum())
-        squared = find_log_odds(proba, variance)[1]
-        interval = partial(self.step_.calibration.find_interval, proba, variance)
-        explanation = share_variance(explanation, proba, squared, n_rows, interval)
+        calibration = self.find_calibration()
+        variance = calibration.find_variance(proba)
+        interval = partial(calibration.find_interval, proba)
+        explanation = share_variance(explanation, proba, variance, n_rows, interval)
         return explanation if reference is None else explanation.against(reference)
+
+    @hook
+    def find_calibration(self) -> Calibration:
+        """Return how wrong the probabilities are, which the first call measures."""
+        check_is_fitted(self)
+        return intervals.take_calibration(self)
 
     @hook
     def explain_columns(self, columns: Columns) -> Explanation:
@@ -257,10 +265,10 @@ class FittedClassifier(ClassifierMixin, Estimator):
         )
 
     @property
-    def feature_schema_(self) -> tuple[ColumnSchema, ...]:
+    def feature_schema_(self) -> TableSchema:
         """What each column was taken for: `kind`, `labels`, `least`, `largest` and the like."""
         check_is_fitted(self)
-        return self.encoder_.schema_
+        return TableSchema(self.encoder_.schema_)
 
     @describe(ROWS)
     def check(self, X: Any) -> TableCheck:

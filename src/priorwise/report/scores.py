@@ -8,12 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.texts import count, show_percent, show_probability
+from priorwise.common.texts import (
+    AUC,
+    BRIER,
+    ERROR,
+    LOG_LOSS,
+    RMSE,
+    count,
+    show_percent,
+    show_probability,
+)
 from priorwise.counts.draws import N_FOLDS, deal_into_folds
 from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
-from priorwise.report.explorer import take_rows
 from priorwise.report.html import Number, figure, grid, paragraph, section, table
 from priorwise.report.svg import Chart, cut_text, show_interval
+from priorwise.report.values import take_rows
 
 MAX_BASELINE_ROWS = 20_000
 """Most rows that the naive Bayes classifier beside the model is cross-validated on."""
@@ -45,9 +54,9 @@ def summarise(y: Classes, proba: Floats) -> dict[str, tuple[float, float]]:
         log_loss = -np.log(p)
     truth = np.eye(proba.shape[1])[y]
     losses = {
-        "log-loss": log_loss,
-        "Brier score": ((proba - truth) ** 2).sum(axis=1),
-        "share of errors": (proba.argmax(axis=1) != y).astype(np.float64),
+        LOG_LOSS: log_loss,
+        BRIER: ((proba - truth) ** 2).sum(axis=1),
+        ERROR: (proba.argmax(axis=1) != y).astype(np.float64),
     }
     with np.errstate(invalid="ignore"):
         return {
@@ -74,7 +83,7 @@ def score_section(
         auc = float(hand_till_auc(truth, predicted, labels=np.arange(len(shares))))
         shown = [Number(show_interval(*score)) for score in scores.values()]
         cells.append([name, *shown, Number(f"{auc:.4f}"), len(truth)])
-    heads = ["", *summarise(y, proba), "AUC", "rows"]
+    heads = ["", *summarise(y, proba), AUC, "rows"]
     return section(
         "scores", "How good it is",
         table(heads, cells),
@@ -103,7 +112,7 @@ def member_table(model: Any) -> str:
             )
         ]
         lines.append([line.name, *map(Number, [weight, *scores])])
-    heads = ["member", "weight", "log-loss", "RMSE", "share of errors"]
+    heads = ["member", "weight", LOG_LOSS, RMSE, ERROR]
     return (
         "<h3>Members and their weights</h3>"
         + table(heads, lines)
@@ -135,10 +144,12 @@ def _cross_validate(baseline: Any, model: Any, X: Any, y: Classes, random_state:
     return proba
 
 
-def calibration_section(labels: list[str], y: Classes, proba: Floats, random_state: int) -> str:
-    """Return reliability diagrams with bands, and distributions of the probabilities."""
+def calibration_section(
+    labels: list[str], y: Classes, proba: Floats, event: int, random_state: int
+) -> str:
+    """Return reliability diagrams with bands, and distributions; of two classes, of `event`."""
     order = np.argsort(-np.bincount(y, minlength=len(labels)), kind="stable")
-    shown = [1] if len(labels) == 2 else order[:MAX_CLASSES].tolist()
+    shown = [event] if len(labels) == 2 else order[:MAX_CLASSES].tolist()
     figures = []
     for k in shown:
         figures.append(_reliability(labels[k], y == k, proba[:, k], random_state))

@@ -171,12 +171,13 @@ def draw_network(network: Any, title: str) -> Picture:
     Arcs go down on the right side of the features, so that none is hidden.
     """
     order, names = network.order, network.feature_names
-    place = {i: 4.0 + LINE * (k + 1) for k, i in enumerate(order)}
+    first = int(network.class_name is not None)
+    place = {i: 4.0 + LINE * (k + first) for k, i in enumerate(order)}
     arcs = [(p, c, rank) for c in order for rank, p in enumerate(network.parents[c])]
     longest = max((place[c] - place[p] for p, c, _ in arcs), default=0.0)
     width = BOX + 20 + min(0.45 * longest, 360.0)
     text = "; ".join(f"{names[p]} to {names[c]}" for p, c, _ in arcs[:12])
-    height = LINE * (len(order) + 1) + 8
+    height = LINE * (len(order) + first) + 8
     picture = Picture(width, height, title, text or "no arcs between features")
     for parent, child, rank in arcs:
         y, to_y = place[parent] + 12, place[child] + 12
@@ -187,9 +188,9 @@ def draw_network(network: Any, title: str) -> Picture:
         picture.add("path", d=path, stroke_width=1.6, stroke_dasharray=DASHES[rank % 4], **style)
         tip = f"M{BOX + 8:.1f} {to_y - 4:.1f} L{BOX:.1f} {to_y:.1f} L{BOX + 8:.1f} {to_y + 4:.1f} Z"
         picture.add("path", d=tip, fill=f"var({COLOURS[rank % 4]})")
-    boxes = [(4.0, network.class_name), *((place[i], names[i]) for i in order)]
+    boxes = [(4.0, network.class_name)] * first + [(place[i], names[i]) for i in order]
     for k, (y, name) in enumerate(boxes):
-        fill, corner = ("--fill", 0) if k == 0 else ("--panel", 6)
+        fill, corner = ("--fill", 0) if k < first else ("--panel", 6)
         picture.rect(1, y, BOX - 2, 24, fill, stroke="var(--neutral)", rx=corner)
         picture.text(BOX / 2, y + 17, cut_text(str(name), 22), text_anchor="middle")
     return picture

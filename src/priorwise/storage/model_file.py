@@ -13,6 +13,7 @@ import numpy as np
 
 from priorwise import _core
 from priorwise.common.container import ContainerError, from_bytes, read_entries, to_bytes
+from priorwise.common.documents import Description, Listing
 from priorwise.common.estimator import Estimator
 from priorwise.common.files import check_regular_file, open_whole
 from priorwise.common.records import Record
@@ -305,7 +306,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
         header = read_entries(file, source=str(path))
     if header.pop("kind", None) != KIND:
         raise ContainerError("the file holds no model", str(path))
-    return header
+    return Description(header)
 
 
 def list_trusted_types() -> list[str]:
@@ -326,4 +327,4 @@ def list_trusted_types() -> list[str]:
     True
     """
     types = {*COPIED_TYPES, *(state.type for state in list_states().values())}
-    return sorted(f"{one.__module__}.{one.__qualname__}" for one in types)
+    return Listing(sorted(f"{one.__module__}.{one.__qualname__}" for one in types))

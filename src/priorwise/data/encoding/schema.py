@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.registered import with_registered_methods
 from priorwise.common.runtime import warn_user
-from priorwise.common.texts import show_percent
+from priorwise.common.texts import count, show_percent
 from priorwise.data.tables.categories import Categories, code_numbers, name_bins, name_ranks
 from priorwise.data.tables.label_keys import NominalColumn, parse_number
 from priorwise.data.tables.raw_table import RawTable
@@ -126,6 +127,8 @@ class CodeNames:
 
 MIN_ROWS_TO_WARN = 10
 """Fewest rows asked before a warning that most values of a column were never seen."""
+MAX_PRINTED = 30
+"""Columns, labels and problems of a bare value at most."""
 N_EXAMPLES = 3
 """Number of values that messages show."""
 MAX_MISSING_GROWTH = 0.1
@@ -145,6 +148,33 @@ class ColumnSchema:
     missing_share: float
 
 
+@with_registered_methods
+class TableSchema(tuple[ColumnSchema, ...]):
+    """What the columns of training were taken for; printed, a line for each."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{schema.name:30.30} {schema.kind:8} {describe_values(schema):.50}"
+            + (f", {show_percent(schema.missing_share)} missing" if schema.missing_share else "")
+            for schema in self[:MAX_PRINTED]
+        ]
+        if len(self) > MAX_PRINTED:
+            lines.append(f"and {count(len(self) - MAX_PRINTED, 'more column')}")
+        return "\n".join(lines)
+
+
+def describe_values(column: ColumnSchema) -> str:
+    """Return the labels or the range of a column as text."""
+    if column.labels is not None:
+        labels = ", ".join(str(label) for label in column.labels[:MAX_PRINTED])
+        return f"{count(len(column.labels), 'label')}: {labels}"
+    if column.least is None or column.largest is None:
+        return "no numbers"
+    return f"{column.least:.7g} to {column.largest:.7g}"
+
+
 @dataclass(frozen=True)
 class ColumnCheck:
     """How a column differs from training; `problems` says it in words."""
@@ -156,7 +186,8 @@ class ColumnCheck:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@with_registered_methods
+@dataclass(frozen=True, repr=False)
 class TableCheck:
     """How a table differs from training: of each column, and in `problems` in words."""
 
@@ -170,6 +201,11 @@ class TableCheck:
 
     def __str__(self) -> str:
         return "\n".join(self.problems) or "no problems"
+
+    def __repr__(self) -> str:
+        more = len(self.problems) - MAX_PRINTED
+        end = [f"and {count(more, 'more problem')}"] if more > 0 else []
+        return "\n".join([*self.problems[:MAX_PRINTED], *end]) or "no problems"
 
 
 @dataclass(eq=False)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.files import check_regular_file
+from priorwise.common.texts import say_missing
 from priorwise.common.validation import check_number, name_near
 from priorwise.data.sources.csv_part import CsvPart
 from priorwise.data.sources.file_parts import ArffPart, IpcPart, ParquetPart
@@ -180,14 +181,15 @@ def build_source(
     where = dict.fromkeys(columns, parts[0].name)
     for part in parts:
         found = first if part is parts[0] else part.families()
+        missing = [name for name in columns if name not in found]
+        if missing:
+            role = "target" if missing == [target] else "column"
+            raise SourceError(
+                f"{say_missing(missing, role)}; the columns are {_shorten(list(found))}"
+                + name_near(missing[0], list(found)),
+                part.name,
+            )
         for name in columns:
-            if name not in found:
-                role = "target" if name == target else "column"
-                raise SourceError(
-                    f"{role} {name!r} is missing; the columns are {_shorten(list(found))}"
-                    + name_near(name, list(found)),
-                    part.name,
-                )
             if families[name] in ("unknown", "object"):
                 families[name], where[name] = found[name], part.name
             check_family(name, found[name], families[name], part.name, where[name])

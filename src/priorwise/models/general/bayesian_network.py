@@ -18,7 +18,7 @@ from priorwise.counts import count_trees
 from priorwise.data.bif import read_bif_variables, write_bif_variables
 from priorwise.data.tables import Categories
 from priorwise.models.datasets.fitting import fit_dataset
-from priorwise.models.general.inference import as_pgmpy, as_pyagrum, list_variables
+from priorwise.models.general.hand_over import as_pgmpy, as_pyagrum, list_variables
 from priorwise.models.general.queries import NetworkQueries
 from priorwise.models.general.structures import (
     StreamedGraph,
@@ -99,7 +99,7 @@ class BayesianNetwork(NetworkQueries, Estimator):
     --------
     >>> rows = [["rain", "wet"], ["rain", "wet"], ["sun", "dry"], ["sun", "wet"]]
     >>> network = BayesianNetwork([(0, 1)], smoothing="laplace").fit(rows)
-    >>> {state: round(p, 3) for state, p in network.conditional(0, {1: "wet"}).items()}
+    >>> {state: round(p, 3) for state, p in network.query(0, {1: "wet"}).items()}
     {'rain': 0.6, 'sun': 0.4}
     """
 

@@ -20,7 +20,6 @@ from priorwise.models.linear.spline import join_out_of_fold, learn_logged_design
 from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.linear.gaussians import Gaussians
-from priorwise.steps.step import Calibration
 
 MAX_VALUES, MAX_CUBES = 200, 30_000_000
 """Most numeric features that are used; and their cube times the number of classes, at most."""
@@ -174,7 +173,6 @@ class GaussianNetworkClassifier(TableClassifier):
         best = search(rows, int(self.max_parents))
         gaussians = rows.fit(best.parents).shrink(best.shrinkage, self.structure)
         step = Gaussians(
-            Calibration.unmeasured(table.class_count.sum()),
             design,
             rows.used,
             gaussians,

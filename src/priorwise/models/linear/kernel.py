@@ -22,10 +22,8 @@ from priorwise.models.linear.fold_logistic import (
     PenaltyChoice,
     count_folds,
     count_searched_folds,
-    learn_kernel_leverage,
 )
 from priorwise.models.linear.spline import (
-    TAILS,
     BaseLogisticClassifier,
     join_out_of_fold,
     learn_logged_design,
@@ -34,7 +32,6 @@ from priorwise.models.memory import TableSize, halve
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.linear.design import BATCH_ROWS, Design
 from priorwise.steps.linear.logistic import Kernel, square_distances
-from priorwise.steps.step import Calibration
 
 PENALTIES = half_decades(0.5, -7.0)
 FIRST_PENALTY = 3
@@ -168,16 +165,12 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
             coef = best.regression.fit_all(best.choice, coef, self.tol)
         landmarks = rows.take(best.chosen)
         step = Kernel(
-            Calibration.of({}, TAILS, table.class_count.sum()),
             linear_design,
             np.ascontiguousarray(landmarks.index.T),
             np.ascontiguousarray(landmarks.value.T),
             best.basis.rate,
             np.ascontiguousarray(coef[:, 0]),
             np.ascontiguousarray(coef[:, 1:] @ best.basis.vectors.T),
-            learn_kernel_leverage(
-                best.regression.design, best.basis.vectors, coef, best.choice.penalty, drawn.weight
-            ),
         )
         oof_proba = join_out_of_fold(
             drawn,

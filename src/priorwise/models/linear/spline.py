@@ -23,14 +23,12 @@ from priorwise.models.linear.fold_logistic import (
     FoldLogistic,
     PrincipalAxes,
     count_folds,
-    learn_leverage,
 )
 from priorwise.models.linear.monotone_logistic import MonotoneFoldLogistic
 from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable, read_directions
 from priorwise.steps.linear.design import DEGREE, N_KNOTS, LinearDesign, Logarithms
 from priorwise.steps.linear.logistic import Pieces, PiecewiseScore
-from priorwise.steps.step import Calibration
 
 MAX_VALUES = 1_000_000
 """Numbers whose moments are found at a time, so that few copies of them are in memory."""
@@ -187,10 +185,6 @@ def _find_quantiles(
     total = np.cumsum(weight[order], axis=1)
     place = (total[:, None, :] < shares[:, None] * total[:, None, -1:]).sum(axis=2)
     return np.take_along_axis(values, np.take_along_axis(order, place, axis=1), axis=1)
-
-
-TAILS = (1.0, 0.0)
-"""Intervals of logistic regressions are those of normal scores."""
 
 
 class BaseLogisticClassifier(TableClassifier):
@@ -365,10 +359,8 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         if axes is not None:
             coef = axes.turn_back(coef, design.n_indicators)
         step = Pieces(
-            Calibration.of({}, TAILS, table.class_count.sum()),
             PiecewiseScore.fold(design, coef),
             design,
-            learn_leverage(rows, design.n_indicators, coef, chosen.penalty, drawn.weight),
         )
         oof_proba = join_out_of_fold(
             drawn,

@@ -22,11 +22,9 @@ from priorwise.models.trees.forest_growth import (
     RandomGrowth,
     hold_out_some,
 )
-from priorwise.models.trees.spread import FOREST_FACTORS, FOREST_TAILS
 from priorwise.models.trees.tree_growth import CRITERIA
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.smoothing.base import as_smoother
-from priorwise.steps.step import Calibration
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees import (
     C45,
@@ -267,7 +265,6 @@ class ProbabilityForestClassifier(TableClassifier):
             totals = np.concatenate([tree.totals for tree in counted.counts])[counted.owner]
         fitted = {
             "step_": Trees(
-                Calibration.of(FOREST_FACTORS, FOREST_TAILS, table.class_count.sum()),
                 grown.forest,
                 node_proba,
                 1.0,
@@ -275,7 +272,6 @@ class ProbabilityForestClassifier(TableClassifier):
                 np.empty(0, dtype=np.int32) if counted is None else counted.owner,
                 empty,
                 totals,
-                empty,
                 find_strength(smoother) if counted is None and not monotone else 0.0,
             ),
             "smoothing_": smoother,

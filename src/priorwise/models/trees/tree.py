@@ -23,7 +23,6 @@ from priorwise.models.trees.imitation import (
     imitate,
     out_of_bag_error,
 )
-from priorwise.models.trees.spread import make_step
 from priorwise.models.trees.tree_growth import (
     CRITERIA,
     TreeGrowth,
@@ -32,6 +31,7 @@ from priorwise.models.trees.tree_growth import (
     feature_scale,
     smooth_nodes,
 )
+from priorwise.models.trees.tree_step import make_step
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import as_smoother, check_smoothing
 from priorwise.steps.trees import Trees
@@ -320,12 +320,9 @@ class ProbabilityTreeClassifier(TableClassifier):
                 return imitate(forest, table, shape, seed)
         tree = setting.growth.grow(table, table.weights, seed)
         cells, node_proba = smooth_nodes(tree, setting.smoother, self.curtailment, seed, monotone)
-        n_rows = float(table.class_count.sum())
         bandwidth = bandwidths(tree, setting.softness, feature_scale(table))
         return {
-            "step_": make_step(
-                tree, node_proba, bandwidth * (setting.softness > 0.0), None, n_rows
-            ),
+            "step_": make_step(tree, node_proba, bandwidth * (setting.softness > 0.0)),
             "tree_": tree,
             "smoothing_": setting.smoother,
             "criterion_": setting.growth.rules.criterion,

@@ -41,7 +41,7 @@ function showBars() {
 function* showIntervals() {
   if (!intervals) return;
   const { lower, upper } = priorwise.findIntervals(
-    model, intervals.rule, asRow(state.values), proba, intervals.levels[state.level]);
+    proba, intervals.calibration, intervals.levels[state.level].deviations);
   bars.forEach(({ whole, reach, ends }, y) => {
     whole.dataset.lower = lower[y];
     whole.dataset.upper = upper[y];
@@ -65,7 +65,7 @@ function startLater() {
 }
 
 function startIntervals(spread) {
-  intervals = { levels: spread.levels, rule: priorwise.unpackAll(spread.rule) };
+  intervals = spread;
   byId("level").append(...spread.levels.map(({ level }, place) =>
     make("option", { value: place, textContent: percent(level).replace(".0", "") })));
   byId("level").value = state.level;
@@ -98,8 +98,7 @@ function makeStep() {
 function* listSteps() {
   const { bias, terms } = yield* priorwise.explainInSteps(model, asRow(state.values));
   const width = classes.length, y = state.focus;
-  // Of two classes, the log-odds against the other one.
-  const own = (lines, at) => lines[at + y] - (width === 2 ? lines[at + 1 - y] : 0);
+  const own = (lines, at) => lines[at + y];
   const parts = features.map(({ place }) => own(terms, place * width));
   const order = parts.map((_, i) => i).sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a]));
   const shown = order.slice(0, order.length > MAX_STEPS + 1 ? MAX_STEPS : MAX_STEPS + 1);
@@ -146,7 +145,7 @@ function showAxis(low, high) {
     const text = make("span", { className: "tick" }, make("span", { textContent: x ? signed(x).replace(/\.?0+$/, "") : "0" }));
     if (classes.length === 2)
       text.append(make("span", { className: "soft", textContent: percent(1 / (1 + Math.exp(-x)), Math.abs(x) > 4 ? 1 : 0) }));
-    text.style.left = `${100 * (x - low) / (high - low || 1)}%`;
+    text.style.left = `calc(1.3rem + (100% - 2.6rem) * ${(x - low) / (high - low || 1)})`;
     return text;
   }));
 }
@@ -211,7 +210,7 @@ function showInTime() {
 const isLinked = readLink();
 try {
   proba = predict(state.values);
-  if (!isLinked) state.focus = classes.length === 2 ? 1 : proba.indexOf(Math.max(...proba));
+  if (!isLinked) state.focus = classes.length === 2 ? Number(shares[0] >= shares[1]) : proba.indexOf(Math.max(...proba));
   showBars();
   performance.mark("first-answer");
 } catch (error) {
