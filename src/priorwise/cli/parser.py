@@ -110,6 +110,7 @@ _SCORES = _argument(
     "--scores", nargs="+", metavar="SCORE", help="only these: log-loss, Brier, error, AUC, RMSE"
 )
 _PAGE = _output("the .html file; - is standard output", required=True)
+_KEY = _argument("--key", metavar="COLUMN", help="what rows are called (their numbers from 1)")
 _COMMON = [
     _argument("--json", action="store_true", help="print JSON, for programs"),
     _argument("--quiet", action="store_true", help="show no progress"),
@@ -176,7 +177,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         *_READING,
         _target(),
         _argument("--event", metavar="CLASS", help="class to choose a threshold for (the rarest)"),
-        _argument("--key", metavar="COLUMN", help="what rows are called (their numbers from 1)"),
+        _KEY,
         *_PAGE,
         *_JOBS,
     ]),
@@ -187,6 +188,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         _target(),
         _argument("--fixed", type=_split_names, metavar="COLUMN,...",
                   help="features that cannot be changed, such as age,sex"),
+        _KEY,
         *_PAGE,
         *_JOBS,
     ]),
