@@ -235,7 +235,7 @@ class DataWarning(UserWarning):
     """
 
 
-def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+def warn_user(message: str, category: type[UserWarning] = UserWarning) -> None:
     """Warn at the line outside of this library that called it."""
     level, frame = 1, inspect.currentframe()
     inside = __name__.partition(".")[0] + "."
