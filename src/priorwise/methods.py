@@ -131,6 +131,7 @@ def explorer(
     *,
     fixed: Sequence[str | int] = (),
     keys: Any = None,
+    max_rows: int = 500,
 ) -> None:
     """Write a page with a slider or a menu for each feature, and what is then predicted.
 
@@ -154,6 +155,9 @@ def explorer(
         changes leaves them as they are. Readers of the page can choose otherwise.
     keys : array-like of shape (n_rows,), optional
         What the rows are called. By default the index of a pandas frame, or else places from 0.
+    max_rows : int
+        Largest number of rows in the page, at most 500. With 0 the page is as without X: it holds
+        no row and no value of one, but labels and ranges of training.
 
     Examples
     --------
@@ -167,7 +171,7 @@ def explorer(
     """
     from priorwise.report.explorer import write_explorer
 
-    write_explorer(model, path, X, y, fixed=fixed, keys=keys)
+    write_explorer(model, path, X, y, fixed=fixed, keys=keys, max_rows=max_rows)
 
 
 def show_html(model: Any) -> str:

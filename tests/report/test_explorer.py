@@ -295,3 +295,15 @@ def test_y_must_fit_x(tmp_path, table):
     with pytest.raises(ValueError, match="y must be given with X"):
         model.explorer(tmp_path / "page.html", y=y)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_of_no_rows_holds_no_value_of_one(tmp_path):
+    X = pd.DataFrame({"x": np.arange(50) + 0.5, "job": ["cook", "nurse"] * 25})
+    model = NaiveBayesClassifier().fit(X, ["no", "yes", "no", "no", "yes"] * 10)
+    secret = X.assign(x=X["x"] + 0.123456)
+    paths = [tmp_path / name for name in ("all.html", "none.html")]
+    model.explorer(paths[0], secret)
+    model.explorer(paths[1], secret, max_rows=0)
+    assert [".623456" in path.read_text(encoding="utf-8") for path in paths] == [True, False]
+    with pytest.raises(ValueError, match="max_rows must be a whole number at least 0 and at most"):
+        model.explorer(paths[1], secret, max_rows=501)

@@ -82,3 +82,15 @@ def test_the_command_line_tells_what_is_inside(
 
 def test_sizes_are_readable() -> None:
     assert format_bytes(999) == "1.0 kB"
+
+
+def test_a_summary_says_what_it_holds_of_training() -> None:
+    X = [["anna" if i == 0 else "other", i % 17 + 0.5] for i in range(60)]
+    y = ["a", "b", "b"] * 20
+    summary = priorwise.NaiveBayesClassifier().fit(X, y).summary()
+    assert (summary.n_labels, summary.n_rare_labels, summary.n_kept_rows) == (2, 1, 0)
+    assert "holds 2 labels of training, 1 of them of fewer than 5 rows" in str(summary)
+    kernel = priorwise.KernelLogisticClassifier(n_landmarks=20, random_state=0).fit(X, y)
+    assert 0 < kernel.summary().n_kept_rows <= 20
+    pool = priorwise.LogLinearPool([("kernel", kernel)], random_state=0).fit(X, y)
+    assert pool.summary().n_kept_rows > 0

@@ -106,6 +106,8 @@ def run_fit(options: Namespace) -> None:
             f"{count(model.n_features_in_, 'feature')}, {count(values['rows'], 'row')}, "
             f"{count(values['bytes'], 'byte')}"
         )
+        values["holds"] = model.summary().holdings
+        lines.append(values["holds"])
         if not scores:
             lines.append(describe_out_of_fold(model, held_out))
     print_result(options, "\n".join(lines), values)
@@ -267,7 +269,7 @@ def run_export(options: Namespace) -> None:
     model = load_model(options)
     with announce(options, "writing"), open_output(options) as path:
         getattr(export, f"export_{options.to}")(model, path)
-    print_output(options, format=options.to)
+    print_output(options, format=options.to, holds=model.summary().holdings)
 
 
 def _describe_feature(feature: dict[str, Any]) -> str:
@@ -331,5 +333,5 @@ def run_explorer(options: Namespace) -> None:
                 model.target_name_ = rows.target
             X = select_features(model, frame)
     with announce(options, "writing the page"), open_output(options) as path:
-        model.explorer(path, X, y, fixed=options.fixed or (), keys=keys)
-    print_output(options)
+        model.explorer(path, X, y, fixed=options.fixed or (), keys=keys, max_rows=options.rows)
+    print_output(options, holds=model.summary().holdings)

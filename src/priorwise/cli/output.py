@@ -130,7 +130,9 @@ def print_output(options: Namespace, **values: Any) -> None:
     """Print name and size of the file that was written, and other values in JSON."""
     if options.output != STANDARD:
         values |= describe_output(options)
-        print_result(options, f"{options.output}: {values['bytes']:,} bytes", values)
+        held = values.get("holds", "")
+        text = f"{options.output}: {values['bytes']:,} bytes{held and '; ' + held}"
+        print_result(options, text, values)
 
 
 def describe_output(options: Namespace) -> dict[str, Any]:

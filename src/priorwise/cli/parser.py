@@ -199,6 +199,8 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         _target(),
         _argument("--fixed", type=_split_names, metavar="COLUMN,...",
                   help="features that cannot be changed, such as age,sex"),
+        _argument("--rows", type=int, default=500, metavar="N",
+                  help="most rows in the page; 0 keeps them and their values out of it (500)"),
         _KEY,
         *_PAGE,
         *_JOBS,

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.files import open_whole
 from priorwise.common.texts import count, show_percent
-from priorwise.common.validation import name_near
+from priorwise.common.validation import check_number, name_near
 from priorwise.data.columns import Columns
 from priorwise.data.tables.dates import take_part
 from priorwise.export import javascript_evaluator
@@ -53,13 +53,17 @@ def write_explorer(
     *,
     fixed: Sequence[str | int] = (),
     keys: Any = None,
+    max_rows: int = MAX_ROWS,
 ) -> None:
     """Write the page of a fitted classifier; the method `explorer` describes it."""
     check_is_fitted(model)
+    check_number("max_rows", max_rows, least=0, most=MAX_ROWS, whole=True)
+    if max_rows == 0:
+        X = y = keys = None  # the values of the sliders are those of the rows
     is_fixed = _find_fixed(model.feature_labels_, fixed)
     features = read_values(model, X)[: model.n_features_in_]
     parts = list_parts(model.encoder_)
-    rows = _choose_rows(features)
+    rows = _choose_rows(features, max_rows)
     order = _order_features(model, X, rows)
     n_rows = len(features[0].cells)
     if y is not None and X is None:
@@ -142,10 +146,10 @@ def _take_inner(description: Any) -> Iterator[Any]:
             yield from _take_inner(part)
 
 
-def _choose_rows(features: list[FeatureValues]) -> NDArray[np.intp]:
+def _choose_rows(features: list[FeatureValues], max_rows: int) -> NDArray[np.intp]:
     """Return the places of rows for the page, evenly spread over the table."""
     n_rows = len(features[0].cells)
-    most = max(1, min(MAX_ROWS, MAX_CELLS // len(features)))
+    most = max(1, min(max_rows, MAX_CELLS // len(features)))
     return np.unique(np.linspace(0, n_rows - 1, min(n_rows, most)).round().astype(np.intp))
 
 

@@ -159,6 +159,9 @@ class Reread(Step):
         n_labels = [len(one.labels) for one in self.encoder.categories_]
         self.step.check_features(self.encoder.is_nominal_, n_labels)
 
+    def count_kept_rows(self) -> int:
+        return self.step.count_kept_rows()
+
     def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
         if len(is_nominal) != len(self.encoder.is_nominal_):
             raise ValueError("the encoder of a member must have the features of the pool")

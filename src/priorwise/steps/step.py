@@ -66,6 +66,11 @@ class Step(Record):
         """Return name, description and step of each part; here the step itself is the only one."""
         return [(type(self).__name__.lower(), self.describe(), self)]
 
+    def count_kept_rows(self) -> int:
+        """Return the number of rows of training that the step holds as they are."""
+        parts = [step for _, _, step in self.list_parts() if step is not self]
+        return sum(step.count_kept_rows() for step in parts)
+
     def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
         """Raise ValueError unless the step can answer for rows of such features.
 

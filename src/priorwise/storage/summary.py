@@ -21,6 +21,10 @@ N_SHOWN = 20
 """Number of classes, features, and labels of each that are printed."""
 
 
+RARE_ROWS = 5
+"""Labels of fewer rows of training are called rare: they may tell of persons."""
+
+
 @dataclass(frozen=True)
 class ModelPart:
     """A part of a model: its name, what it is, and the size of its arrays."""
@@ -51,6 +55,12 @@ class ModelSummary:
         What the estimator consists of.
     n_bytes : int
         Size of all arrays; those that parts share are counted once.
+    n_labels : int
+        Number of labels of training that the model, and whatever is written of it, holds by name.
+    n_rare_labels : int
+        Number of these that fewer than 5 rows of training have.
+    n_kept_rows : int
+        Number of rows of training that the model holds, as the landmarks of a kernel.
     """
 
     class_name: str
@@ -60,6 +70,19 @@ class ModelSummary:
     features: tuple[ColumnSchema, ...]
     parts: tuple[ModelPart, ...]
     n_bytes: int
+    n_labels: int = 0
+    n_rare_labels: int = 0
+    n_kept_rows: int = 0
+
+    @property
+    def holdings(self) -> str:
+        """What the model holds of training: labels, rare ones, rows."""
+        held = f"holds {count(self.n_labels, 'label')} of training"
+        if self.n_rare_labels:
+            held += f", {self.n_rare_labels:,} of them of fewer than {RARE_ROWS} rows"
+        if self.n_kept_rows:
+            held += f", and {count(self.n_kept_rows, 'row')} of it as landmarks"
+        return held
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
@@ -78,6 +101,7 @@ class ModelSummary:
             ]
             more = ", ..." if len(self.class_counts) > N_SHOWN else ""
             lines.append(f"{len(self.class_counts)} classes: {', '.join(shares)}{more}")
+            lines.append(self.holdings)
         lines += [
             f"  {p.name:20} {p.content:50} {format_bytes(p.n_bytes):>9}"
             for p in self.parts[:N_SHOWN]
@@ -117,7 +141,21 @@ def summarise(estimator: Any) -> ModelSummary:
         features,
         parts,
         count_bytes(estimator, states, {}),
+        *_count_labels(estimator),
+        0 if step is None else step.count_kept_rows(),
     )
+
+
+def _count_labels(estimator: Any) -> tuple[int, int]:
+    """Return the number of labels of features, and of those that few rows have."""
+    encoder = vars(estimator).get("encoder_")
+    rows = [
+        n_rows
+        for categories in getattr(encoder, "categories_", ())
+        for label, n_rows in zip(categories.labels, categories.counts, strict=True)
+        if label is not None
+    ]
+    return len(rows), sum(n_rows < RARE_ROWS for n_rows in rows)
 
 
 def changed_parameters(estimator: Any) -> dict[str, Any]:

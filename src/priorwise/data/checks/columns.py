@@ -119,9 +119,10 @@ def find_missing_code(column: CheckedColumn) -> Iterator[Finding]:
 def find_dates(column: CheckedColumn) -> Iterator[Finding]:
     if column.numbers is None or len(column.distinct) < MIN_DATES or column.is_date:
         return
-    whole = column.distinct.astype(np.int64) if np.abs(column.distinct[[0, -1]]).max() < 1e9 else []
-    if not len(whole) or (whole != column.distinct).any():
+    values = column.distinct
+    if np.abs(values[[0, -1]]).max() >= 1e9 or not np.array_equal(values, np.round(values)):
         return
+    whole = values.astype(np.int64)
     year, month, day = whole // 10_000, whole // 100 % 100, whole % 100
     is_date = (year >= 1900) & (year <= 2100) & (month >= 1) & (month <= 12)
     if (is_date & (day >= 1) & (day <= 31)).all():

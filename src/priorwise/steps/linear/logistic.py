@@ -211,6 +211,9 @@ class Kernel(Step):
     def describe(self) -> str:
         return f"a Gaussian kernel with {self.index.shape[1]:,} landmarks"
 
+    def count_kept_rows(self) -> int:
+        return int(self.index.shape[1])
+
     def score(self, rows: Design, n_threads: int = 1) -> Floats:
         """Return the scores of rows, of shape (n_rows, n_classes).
 
