@@ -21,11 +21,13 @@ function findNearest(values, value) {
 function makeNumber(feature, i, id) {
   const { values } = feature, last = values.length - 1;
   const slider = make("input", { type: "range", id, min: 0, max: last, step: 1 });
-  const field = make("input", { type: "number", step: "any", "aria-label": `${feature.name}, exact value` });
+  // Fields of dates count thousandths of a second.
+  const unit = feature.is_date ? 1000 : 1, type = feature.is_date ? "datetime-local" : "number";
+  const field = make("input", { type, step: "any", "aria-label": `${feature.name}, exact value` });
   const missing = make("input", { type: "checkbox" });
   slider.oninput = () => set(i, values[Number(slider.value)]);
   field.onchange = () => {
-    const number = field.valueAsNumber;
+    const number = field.valueAsNumber / unit;
     set(i, Number.isFinite(number) ? number : null);
   };
   missing.onchange = () => set(i, missing.checked ? null : values[Number(slider.value)]);
@@ -35,8 +37,9 @@ function makeNumber(feature, i, id) {
   range.append(make("span", { textContent: showValue(feature, values[last]) }));
   function show(value) {
     missing.checked = value === null;
-    if (document.activeElement !== field || field.valueAsNumber !== value)
-      field.value = value === null ? "" : value;
+    if (value === null) field.value = "";
+    else if (document.activeElement !== field || field.valueAsNumber !== unit * value)
+      field.value = feature.is_date ? new Date(unit * value).toISOString().slice(0, 19) : value;
     if (value !== null && values[Number(slider.value)] !== value) slider.value = findNearest(values, value);
     slider.setAttribute("aria-valuetext", showValue(feature, value));
   }
