@@ -141,7 +141,7 @@ def _read_tables(parts: Sequence[FilePart], keep_index: bool) -> Any:
     for i, part in enumerate(parts):
         others = {f.name for f in tables[i].schema if not arrow.types.is_null(f.type)} & texts
         if any(not arrow.types.is_string(tables[i].schema.field(name).type) for name in others):
-            tables[i] = reopen(part, part.marks, frozenset(others)).read_whole()
+            tables[i] = reopen(part, None, frozenset(others)).read_whole()
     return arrow.concat_tables(
         [table.select(tables[0].column_names) for table in tables], promote_options="permissive"
     )

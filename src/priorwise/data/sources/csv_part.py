@@ -342,11 +342,9 @@ class CsvPart(FilePart):
         """
         arrow, scan = import_arrow("reading CSV"), RowScan(self.dialect.separator)
         numbers = {
-            i: name
-            for i, name in enumerate(self._names if types else ())
-            if name in types
-            and not arrow.types.is_dictionary(types[name])
-            and not arrow.types.is_string(types[name])
+            place: name
+            for place, name in enumerate(self._names if types else ())
+            if types and name in types and not _is_text(arrow, types[name])
         }
 
         def check(scan: RowScan) -> None:
@@ -397,3 +395,7 @@ class CsvPart(FilePart):
             block_bytes=block_bytes,
             use_threads=use_threads,
         )
+
+
+def _is_text(arrow: Any, kind: Any) -> bool:
+    return bool(arrow.types.is_dictionary(kind) or arrow.types.is_string(kind))

@@ -12,12 +12,16 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.runtime import KIB
 from priorwise.data.sources.part import SourceError
 from priorwise.data.sources.text_dialect import describe_decoding
 
 QUOTE, NEWLINE, ZERO = ord('"'), ord("\n"), ord("0")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_IS_FRONT = np.isin(np.arange(256), list(b'"+- '))
+_ZERO_BYTES = 128 * KIB
+"""Bytes that are searched at a time: they and their marks fit in a cache."""
+_NO_PLACES = np.empty(0, dtype=np.intp)
+_IS_FRONT = np.isin(np.arange(256), list(b'" '))
 """Of each byte, whether it may stand between the beginning of a field and a number."""
 _IS_NUMBER_PART = np.isin(np.arange(256), list(b'0123456789.,eE" \r\n'))
 """Of each byte, whether it may be the third of a number in a field, or end it."""
@@ -68,17 +72,28 @@ class RowScan:
             return
         if not decided.isascii():
             self._check_encoding(decided)
+        zeros = self._find_zeros(values)
+        if not self._opened and not len(zeros) and b'"' not in decided:
+            n_lines = decided.count(b"\n")
+            start = decided.rfind(b"\n") + 1
+            self._column = decided.count(self._separator, start) + (0 if start else self._column)
+        else:
+            n_lines = self._follow(decided, values, zeros)
+        self._line += n_lines
+        self._before = int(values[-1])
+
+    def _follow(self, decided: bytes, values: NDArray[np.uint8], zeros: NDArray[np.intp]) -> int:
+        """Follow quotes and zeros; return the number of lines."""
         newlines = np.flatnonzero(values == NEWLINE)
         quotes = np.flatnonzero(values == QUOTE)
         was_open, line = bool(self._opened), self._line
         if not self._follow_pairs(values, quotes, newlines):
             quotes = self._follow_each(decided, quotes.tolist(), newlines.tolist())
         layout = _Layout(values, self._separator[0], newlines, quotes, was_open, self._column)
-        self._find_zeros(decided, layout, line)
+        self._add_zeros(decided, zeros, layout, line)
         self.has_long_values |= layout.has_long_values()
         self._column = layout.last_column(decided)
-        self._line += len(newlines)
-        self._before = int(values[-1])
+        return len(newlines)
 
     def finish(self) -> None:
         """Say that the file ends."""
@@ -92,11 +107,27 @@ class RowScan:
         except UnicodeDecodeError as error:
             raise ValueError(describe_decoding(error, "utf-8", decided, self._line)) from error
 
-    def _find_zeros(self, decided: bytes, layout: _Layout, line: int) -> None:
-        values = layout.values
-        zero = values[:-1] == ZERO
-        zero &= values[1:] - ZERO < 10
-        places = np.flatnonzero(zero)
+    def _find_zeros(self, values: NDArray[np.uint8]) -> NDArray[np.intp]:
+        """Return the places of zeros before digits that may begin a number."""
+        found = []
+        for start in range(0, len(values), _ZERO_BYTES):
+            # With the byte before and the one behind.
+            part = values[max(start - 1, 0) : start + _ZERO_BYTES + 1]
+            # Spaces, quotes and the ends of lines come before the other marks; few bytes do.
+            front = part[:-2] < ord("+")
+            front |= part[:-2] == self._separator[0]
+            zero = part[1:-1] == ZERO
+            zero &= front
+            zero &= part[2:] - ZERO < 10
+            if zero.any():
+                found.append(np.flatnonzero(zero) + max(start, 1))
+        if values[0] == ZERO and ZERO <= values[:2][-1] < ZERO + 10:
+            found.insert(0, np.zeros(1, dtype=np.intp))
+        return np.concatenate(found) if found else _NO_PLACES
+
+    def _add_zeros(
+        self, decided: bytes, places: NDArray[np.intp], layout: _Layout, line: int
+    ) -> None:
         if not len(places):
             return
         around = np.frombuffer(b"".join((b"\n\n", decided, b"\n")), dtype=np.uint8)
