@@ -15,8 +15,9 @@ from __future__ import annotations
 import argparse
 import csv
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,13 @@ def compare(file: Path, effort: str, n_jobs: int) -> list[dict[str, Any]]:
     arguments = X_train, y_train, n_classes, seconds, n_jobs
     add("XGBoost", lambda: search(boost_by_xgboost, draw_for_xgboost, *arguments))
     add("LightGBM", lambda: search(boost_by_lightgbm, draw_for_lightgbm, *arguments))
-    add("CatBoost", lambda: boost_by_catboost(X_train, y_train, n_jobs))
+    settings: dict[str, Any] = {}
+    add(
+        "CatBoost",
+        lambda: boost_by_catboost(settings, n_classes, n_jobs, X_train, y_train, n_rounds=1_000)[
+            :2
+        ],
+    )
     return lines
 
 
@@ -125,18 +132,24 @@ def search(
     n_classes: int,
     seconds: float,
     n_jobs: int,
+    *,
+    first: Mapping[str, Any] = MappingProxyType({}),
+    clock: Callable[[], float] = time.perf_counter,
 ) -> tuple[Fitted, int]:
-    """Draw settings until the time left is that of the last fit, and fit the best to all rows."""
-    begin, rng = time.perf_counter(), np.random.default_rng(0)
+    """Draw settings until the time left is that of the last fit, and fit the best to all rows.
+
+    `first` are the settings that are tried before any are drawn.
+    """
+    begin, rng = clock(), np.random.default_rng(0)
     rest, held = train_test_split(np.arange(len(y)), test_size=0.2, stratify=y, random_state=1)
     parts = (X.iloc[rest], y[rest], X.iloc[held], y[held])
     best: tuple[float, dict[str, Any], int] | None = None
     n_tried, longest = 0, 0.0
-    while best is None or time.perf_counter() - begin + 2.5 * longest < seconds:
-        settings = {} if best is None else draw(rng)
-        start = time.perf_counter()
+    while best is None or clock() - begin + 2.5 * longest < seconds:
+        settings = dict(first) if best is None else draw(rng)
+        start = clock()
         _, n_rounds, loss = boost(settings, n_classes, n_jobs, *parts)
-        longest = max(longest, time.perf_counter() - start)
+        longest = max(longest, clock() - start)
         n_tried += 1
         if best is None or loss < best[0]:
             best = loss, settings, n_rounds
@@ -204,9 +217,25 @@ def boost_by_lightgbm(
     return predict, model.best_iteration_, float(next(iter(model.best_score_["valid_0"].values())))
 
 
-def boost_by_catboost(X: pd.DataFrame, y: np.ndarray, n_jobs: int) -> tuple[Fitted, int]:
+CATBOOST_FIRST = MappingProxyType({"learning_rate": 0.1})
+"""CatBoost's own learning rate depends on the number of rounds, which a search chooses last."""
+
+
+def draw_for_catboost(rng: np.random.Generator) -> dict[str, Any]:
+    return {
+        "learning_rate": 10.0 ** rng.uniform(-2.0, -0.5), "depth": int(rng.integers(2, 9)),
+        "l2_leaf_reg": 10.0 ** rng.uniform(-0.5, 1.5), "random_strength": rng.uniform(0.0, 2.0),
+        "bagging_temperature": rng.uniform(0.0, 2.0),
+    }  # fmt: skip
+
+
+def boost_by_catboost(
+    settings: dict[str, Any], n_classes: int, n_jobs: int, X: pd.DataFrame, y: np.ndarray,
+    X_held: Any = None, y_held: Any = None, n_rounds: int = MAX_ROUNDS,
+) -> tuple[Fitted, int, float]:  # fmt: skip
     import catboost
 
+    stop = X_held is not None
     nominal = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
 
     def prepare(rows: pd.DataFrame) -> pd.DataFrame:
@@ -214,11 +243,21 @@ def boost_by_catboost(X: pd.DataFrame, y: np.ndarray, n_jobs: int) -> tuple[Fitt
         return rows.assign(**labels)
 
     model = catboost.CatBoostClassifier(
-        iterations=1_000, thread_count=n_jobs, cat_features=nominal, verbose=False,
-        allow_writing_files=False,
+        iterations=n_rounds, thread_count=n_jobs, cat_features=nominal, verbose=False,
+        allow_writing_files=False, **settings,
     )  # fmt: skip
-    model.fit(prepare(X), y)
-    return lambda rows: model.predict_proba(prepare(rows)), 1
+    model.fit(
+        prepare(X), y, eval_set=(prepare(X_held), y_held) if stop else None,
+        early_stopping_rounds=PATIENCE if stop else None,
+    )  # fmt: skip
+
+    def predict(rows: pd.DataFrame) -> np.ndarray:
+        return np.asarray(model.predict_proba(prepare(rows)))
+
+    if not stop:
+        return predict, n_rounds, np.nan
+    loss = next(iter(model.get_best_score()["validation"].values()))
+    return predict, int(model.get_best_iteration()) + 1, float(loss)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ that cannot be installed together can run one after the other; runs that it hold
 The table and the figure show geometric means over the sets that all the models have. The runs of
 the page are docs/results/log_loss_for_time.csv.
 
-"tuned" boosting draws settings at random for --seconds and is fitted with the best of them, as in
-`equal_time.py`. AutoGluon has the preset "best_quality" and the time in its name.
+"tuned" boosting draws settings at random for --seconds of the processor and is fitted with the best
+of them, as in `equal_time.py`. AutoGluon has the preset "best_quality" and the time in its name.
 """
 
 from __future__ import annotations
@@ -22,18 +22,21 @@ import argparse
 import csv
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from equal_time import (
+    CATBOOST_FIRST,
     Fitted,
     add_line,
     boost_by_catboost,
     boost_by_lightgbm,
     boost_by_xgboost,
+    draw_for_catboost,
     draw_for_lightgbm,
     draw_for_xgboost,
     search,
@@ -46,6 +49,7 @@ from priorwise.models.pool.plan import EFFORTS
 
 MIN_CLASS_ROWS = 10
 """Rows of rarer classes are left out: a search cannot hold some of them back."""
+NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
 
 
 def fit_flagship(effort: str) -> Callable[..., Fitted]:
@@ -57,17 +61,21 @@ def fit_flagship(effort: str) -> Callable[..., Fitted]:
     return fit
 
 
-def fit_boosting(boost: Any, draw: Any, *, tuned: bool) -> Callable[..., Fitted]:
+def fit_boosting(
+    boost: Any,
+    draw: Any,
+    *,
+    tuned: bool,
+    n_rounds: int = 100,
+    first: Mapping[str, Any] = NO_SETTINGS,
+) -> Callable[..., Fitted]:
     def fit(X: pd.DataFrame, y: np.ndarray, n_classes: int, seconds: float) -> Fitted:
         if tuned:
-            return search(boost, draw, X, y, n_classes, seconds, 1)[0]
-        return boost({}, n_classes, 1, X, y, n_rounds=100)[0]
+            clock = time.process_time
+            return search(boost, draw, X, y, n_classes, seconds, 1, first=first, clock=clock)[0]
+        return boost({}, n_classes, 1, X, y, n_rounds=n_rounds)[0]
 
     return fit
-
-
-def fit_catboost(X: pd.DataFrame, y: np.ndarray, n_classes: int, seconds: float) -> Fitted:
-    return boost_by_catboost(X, y, 1)[0]
 
 
 def fit_forest(X: pd.DataFrame, y: np.ndarray, n_classes: int, seconds: float) -> Fitted:
@@ -123,7 +131,12 @@ MODELS: dict[str, tuple[str, Callable[..., Fitted]]] = {
     "lightgbm": ("LightGBM", fit_boosting(boost_by_lightgbm, draw_for_lightgbm, tuned=False)),
     "lightgbm-tuned": (
         "LightGBM, tuned", fit_boosting(boost_by_lightgbm, draw_for_lightgbm, tuned=True)),
-    "catboost": ("CatBoost", fit_catboost),
+    "catboost": (
+        "CatBoost",
+        fit_boosting(boost_by_catboost, draw_for_catboost, tuned=False, n_rounds=1_000)),
+    "catboost-tuned": (
+        "CatBoost, tuned",
+        fit_boosting(boost_by_catboost, draw_for_catboost, tuned=True, first=CATBOOST_FIRST)),
     "forest": ("random forest", fit_forest),
     "ebm": ("EBM", fit_ebm),
     **{f"autogluon-{limit}": (f"AutoGluon, {limit} s", fit_autogluon(limit))

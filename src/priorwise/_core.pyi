@@ -48,7 +48,6 @@ class CountTree:
     totals: Final[_Floats]
     is_dense: Final[bool]
     n_outcomes: Final[int]
-
 class Factor:
     def __init__(
         self, column: int, path: Sequence[int], tree: CountTree, log_p: _Floats, log_rest: _Floats,
@@ -63,7 +62,6 @@ class Factor:
     n_classes: Final[int]
     n_contexts: Final[int]
     backoff: Final[bool]
-
 def fill_count_trees(
     tree_class: type[_Tree], columns: _Codes, arity: _Ints, targets: Sequence[int],
     paths: Sequence[Sequence[int]], weight: _Floats | None, max_dense_outcomes: int,
@@ -98,7 +96,6 @@ class WidePairs:
     ) -> None: ...
     mutual: Final[_Floats]
     n_seen: Final[_Longs]
-
 def measure_pairs(pairs: WidePairs, feature: int, others: _Longs, n_threads: int) -> _Floats: ...
 def shared_bits(
     kernel: str, left: NDArray[np.uint64], right: NDArray[np.uint64]
@@ -165,7 +162,6 @@ class FactorProduct:
     cell_start: Final[_Ints]
     outcome: Final[_Ints]
     score: Final[_Singles]
-
 def check_network(product: FactorProduct, arity: _Ints) -> None: ...
 def pack_scores(factor: Factor, min_rows: float) -> FactorProduct: ...
 def join_products(products: Sequence[FactorProduct], log_prior: _Floats) -> FactorProduct: ...
@@ -177,7 +173,6 @@ class FactorTrees:
         features: Sequence[int], parents: Sequence[Sequence[int]], max_dense_outcomes: int,
         max_kept: int, max_contexts: int | None
     ) -> None: ...
-
 def hold_trees(
     counted: Sequence[CountTree], n_classes: int, features: Sequence[int],
     parents: Sequence[Sequence[int]]
@@ -194,13 +189,11 @@ def score_kept_contexts(
     scores: _Singles, level_weight: _Floats, context_rows: _Singles, min_rows: _Floats,
     log_prior: _Floats
 ) -> _Floats: ...
-
 class CutNetwork:
     def __init__(self, network: FactorProduct, points: _Floats, n_points: _Ints) -> None: ...
     network: Final[FactorProduct]
     points: Final[_Floats]
     n_points: Final[_Ints]
-
 def average_networks(
     networks: Sequence[CutNetwork], values: _Floats, missing_seen: _Ints, positions: _Longs,
     codes: _Ints, n_threads: int
@@ -208,10 +201,6 @@ def average_networks(
 def predict_joint(
     network: FactorProduct, columns: _Codes, normalise: bool, n_threads: int
 ) -> _Floats: ...
-def sum_spreads(
-    network: FactorProduct, columns: _Codes, proba: _Floats, n_threads: int
-) -> _Floats: ...
-def find_concentrations(network: FactorProduct) -> _Floats: ...
 def normalise_joint(joint: _Floats, log_prior: _Floats) -> _Floats: ...
 class SubmodelLosses:
     def __init__(
@@ -233,13 +222,31 @@ def find_superparents(
     columns: _Codes, arities: _Ints, y: _Ints, n_classes: int, weight: _Floats | None, score: str,
     leave_one_out: bool, n_threads: int
 ) -> tuple[_Ints, _Floats]: ...
+class NetworkTables:
+    def __init__(
+        self, arities: _Ints, parents: Sequence[_Ints], tables: Sequence[_Floats]
+    ) -> None: ...
+def infer_joint(
+    tables: NetworkTables, evidence: _Ints, states: _Ints, targets: _Ints, max_cells: float,
+    n_threads: int
+) -> tuple[_Floats, _Floats]: ...
+def infer_marginals(
+    tables: NetworkTables, evidence: _Ints, states: _Ints, targets: _Ints, max_cells: float,
+    n_threads: int
+) -> _Floats: ...
+def infer_best(
+    tables: NetworkTables, evidence: _Ints, states: _Ints, targets: _Ints, max_cells: float,
+    n_threads: int
+) -> _Ints: ...
+def draw_states(
+    tables: NetworkTables, evidence: _Ints, states: _Ints, uniform: _Floats, max_cells: float
+) -> _Ints: ...
 # Decision trees.
 class SortedColumns:
     def __init__(self, columns: _Columns, n_rows: int, n_threads: int) -> None: ...
     n_rows: Final[int]
     row: Final[_Ints]
     rank: Final[_Ints]
-
 def grow_best_tree(
     table: SortedColumns, outcome: _Ints, n_outcomes: int, grow_weight: _Floats | None,
     count_weight: _Floats | None, criterion: str, min_samples_leaf: float, numeric_min_share: float,
@@ -269,7 +276,6 @@ class PackedTrees:
     node_bytes: Final[_Bytes]
     n_features: Final[int]
     n_nodes: Final[int]
-
 class SparseNodeRows:
     def __init__(
         self, trees: PackedTrees, width: int, strength: float, below: _Ints,

@@ -48,9 +48,9 @@ def test_fit_prints_scores_beside_simple_models(
 ) -> None:
     arguments = ["fit", "made/train.csv", "--target", "ill", "--drop", "id", *scoring]
     scores = run_json(capsys, *arguments, "--model", "KDBClassifier(1)")["scores"]
-    assert list(scores) == ["KDBClassifier", "naive Bayes", "class frequencies"]
-    assert scores["KDBClassifier"]["rmse"] < scores["class frequencies"]["rmse"]
-    assert scores["class frequencies"]["hand_till_auc"] == 0.5
+    assert list(scores) == ["KDBClassifier", "naive Bayes", "class shares"]
+    assert scores["KDBClassifier"]["brier"] < scores["class shares"]["brier"]
+    assert scores["class shares"]["hand_till_auc"] == 0.5
     assert sorted(os.listdir()) == ["made"]
 
 
@@ -156,7 +156,7 @@ def test_evaluate_prints_the_scores_of_the_library(
         assert values["scores"]["NaiveBayesClassifier"][name] == pytest.approx(
             score(table["ill"], proba)
         )
-    assert values["scores"]["class frequencies"]["hand_till_auc"] == 0.5
+    assert values["scores"]["class shares"]["hand_till_auc"] == 0.5
     assert main(["evaluate", MODEL, TEST]) == 0
     captured = capsys.readouterr()
     assert "| NaiveBayesClassifier |" in captured.out

@@ -49,7 +49,7 @@ def test_bench_writes_results_that_compare_reads(folder, tmp_path, capsys):
     mean = sum(table["nb"]) / 4
     assert f"| nb    | {mean:.4f} |" in text
     assert "Friedman (Iman-Davenport): F = " in text
-    assert "## cross_entropy (lower is better), 4 data sets" in text
+    assert "## log-loss (lower is better), 4 data sets" in text
     kinds = ("ranks", "nb-against-prior")
     expected = {f"{score}-{kind}.png" for score in results.scores for kind in kinds}
     assert {path.name for path in pictures.iterdir()} == expected

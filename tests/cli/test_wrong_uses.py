@@ -31,7 +31,10 @@ FILES = {
     "one_class.csv": b"age,job,ill\n1,a,no\n2,b,no\n",
     "no_class.csv": b"age,job,ill\n1,a,\n2,b,\n",
     "words.csv": b"age,job,ill\nold,a,no\nyoung,b,yes\n",
-    "few.csv": b"job,ill\na,no\nb,yes\n",
+    "key.csv": b"key,ill\na,no\nb,yes\n",
+    "euro.csv": b"cost,ill\n"
+    + b"".join(b"%d.5,no\n%d,yes\n" % (i, i) for i in range(9))
+    + b"12 EUR,no\n",
     "weights.csv": b"age,n,ill\n1,-1,no\n2,1,yes\n",
     "broken.parquet": b"PAR1 and nothing else",
     "broken.priorwise": b"no model at all",
@@ -39,12 +42,16 @@ FILES = {
     "old.priorwise": b"old",
 }
 WRONG_USES = {
-    "no command": ([], "command"),
-    "an unknown command": (["train", TRAIN], "invalid choice: 'train'"),
+    "a word for a command": (["train", TRAIN], "'train'; did you mean fit?"),
+    "a misspelt command": (["evalute", MODEL, TEST], "'evalute'; did you mean evaluate?"),
+    "an unknown command": (["fly"], "unknown command 'fly' (one of fit, predict, evaluate"),
     "an unknown option": ([*FIT, "--efort", "fast"], "'--efort'; did you mean --effort?"),
     "an option without its value": (["fit", TRAIN, "--target"], "--target: expected one argument"),
     "a word for a number": ([*FIT, "--cv", "five"], "--cv: invalid int value: 'five'"),
-    "a missing target": (["fit", TRAIN, "-o", "m.priorwise"], "required: --target"),
+    "a missing target": (
+        ["fit", TRAIN, "-o", "m.priorwise"],
+        "--target must name the column of the classes, one of 'id', 'age', 'job', 'ill'",
+    ),
     "a missing file": (["fit", "none.csv", "--target", "y", "-o", "m"], "none.csv"),
     "a wrong target": (["fit", TRAIN, "--target", "il", "-o", "m"], "did you mean 'ill'?"),
     "a position too far": (["fit", TRAIN, "--target", "9", "-o", "m"], "position of 4 columns"),
@@ -63,7 +70,7 @@ WRONG_USES = {
     "weights of text": ([*FIT, "--weights", "job"], "--weights must name a column of numbers"),
     "negative weights": (
         ["fit", "weights.csv", "--target", "ill", "--weights", "n", "-o", "m"],
-        "sample_weight must be finite and not negative",
+        "--weights must be finite and not negative",
     ),
     "an unknown model": ([*FIT, "--model", "NoClassifier"], "no class 'NoClassifier'"),
     "a wrong option of a model": ([*FIT, "--model", "KDBClassifier(k=1)"], "has no option 'k'"),
@@ -94,9 +101,27 @@ WRONG_USES = {
     "a device as output": (["fit", TRAIN, "--target", "ill", "-o", "/dev/full"], "/dev/full"),
     "a missing model": (["predict", "none.priorwise", TEST], "none.priorwise"),
     "an unreadable model": (["predict", "broken.priorwise", TEST], "broken.priorwise"),
-    "data in place of a model": (["evaluate", TRAIN, TEST], "train.csv"),
+    "data in place of a model": (["evaluate", TRAIN, TEST], "train.csv is a table, not a model"),
+    "a model behind its data": (
+        ["evaluate", TEST, MODEL],
+        "the model comes first: priorwise evaluate made/model.priorwise made/test.csv",
+    ),
+    "a model in place of data": (
+        ["fit", MODEL, "--target", "ill", "-o", "m"],
+        "model.priorwise is a model, not a table",
+    ),
+    "text among numbers": (
+        ["fit", "euro.csv", "--target", "ill", "-o", "m"],
+        "List them in --missing-values if they mean missing, name the column in --numeric",
+    ),
+    "an order without values": ([*FIT, "--ordinal", "job"], "written COLUMN=LOW,...,HIGH"),
+    "an order of no column": ([*FIT, "--ordinal", "jib=a,b"], "--ordinal must be one of"),
     "a folder as model": (["info", "made"], "made"),
-    "missing columns": ([*PREDICT, "few.csv"], "column 'age' is missing"),
+    "missing columns": ([*PREDICT, "key.csv"], "columns 'age', 'job' are missing"),
+    "missing columns of explained rows": (
+        ["explain", MODEL, "key.csv"],
+        "columns 'age', 'job' are missing",
+    ),
     "words where numbers were": ([*PREDICT, "words.csv"], "age"),
     "an unknown ending": (["predict", MODEL, TEST, "-o", "out.xls"], "out must end in one of"),
     "an unknown key": ([*PREDICT, TEST, "--keep", "key"], "column 'key' is missing"),

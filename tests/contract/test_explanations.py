@@ -13,9 +13,7 @@ from contract.rows.tables import mixed
 from contract.settings import Setting, each_setting
 from priorwise import AODEClassifier, ConditionalTable
 from priorwise.explain import Explanation
-from priorwise.models.intervals import predict_with_spread
 from priorwise.smoothing import Laplace
-from priorwise.steps.intervals import find_log_odds
 
 
 def odd_rows() -> pd.DataFrame:
@@ -31,7 +29,9 @@ def odd_rows() -> pd.DataFrame:
 def assert_sums_to_log_odds(explanation: Explanation, proba: Any) -> None:
     """Differences of log-odds are those of the log probabilities, to 1e-9."""
     best = proba.argmax(axis=1)[:, None]
+    n_classes = proba.shape[1]
     odds = explanation.log_odds - np.take_along_axis(explanation.log_odds, best, axis=1)
+    odds = (n_classes - 1) / n_classes * odds  # log-odds are against the mean of the others
     possible = proba > 1e-290
     expected = np.log(np.maximum(proba, 1e-290) / np.take_along_axis(proba, best, axis=1))
     np.testing.assert_allclose(odds[possible], expected[possible], rtol=0, atol=1e-9)
@@ -112,7 +112,7 @@ def test_variances_of_terms_sum_to_those_of_the_prediction(setting: Setting) -> 
     model, rows = setting.fitted, odd_rows()
     explanation = model.explain(rows)
     has_terms = (explanation.contributions != 0.0).any(axis=1)
-    spread = find_log_odds(*predict_with_spread(model, rows)[:2])[1]
+    spread = model.find_calibration().find_variance(model.predict_proba(rows))
     total = explanation.variance.sum(axis=1)
     np.testing.assert_allclose(total[has_terms], spread[has_terms], rtol=1e-9)
     assert explanation.support.shape == explanation.contributions.shape
@@ -132,7 +132,7 @@ def test_intervals_of_log_odds_are_those_of_probabilities(setting: Setting, leve
     against = np.log(proba) - np.log(proba @ (1.0 - np.eye(proba.shape[1])))
     for reference in (None, model.classes_[0]):
         explanation = model.explain(rows, reference)
-        factor = np.full(proba.shape[1], 1.0 - 1.0 / proba.shape[1])
+        factor = np.ones(proba.shape[1])
         if reference is not None:
             factor = np.array([0.0, *np.ones(proba.shape[1] - 1)])
         used = factor > 0.0

@@ -27,7 +27,6 @@ from export.c_program import run_c
 from export.cases import list_rows, takes_text
 from export.sql.databases import run_sql
 from priorwise.cli import main
-from priorwise.common.numeric import softmax
 from priorwise.export import export_json, export_onnx, export_sql, javascript_evaluator
 from priorwise.report.svg import show_interval
 
@@ -56,6 +55,9 @@ def as_plain(learnt: Learnt) -> pd.DataFrame:
         values = learnt.fresh[name]
         if is_text:
             columns[name] = list_texts(values)
+        elif values.dtype == object and name in ("when", "the column"):
+            seconds = pd.to_datetime(values, dayfirst="." in str(values.iloc[0])) - pd.Timestamp(0)
+            columns[name] = seconds / pd.Timedelta(seconds=1)
         elif values.dtype.kind == "M":
             columns[name] = (values - pd.Timestamp(0)) / pd.Timedelta(seconds=1)
         else:
@@ -173,7 +175,7 @@ def report(learnt: Learnt, place: Place) -> np.ndarray:
 
 
 def explain(learnt: Learnt, place: Place) -> np.ndarray:
-    return softmax(learnt.model.explain(learnt.fresh).log_odds)
+    return learnt.model.explain(learnt.fresh).probabilities
 
 
 def intervals(learnt: Learnt, place: Place) -> np.ndarray:

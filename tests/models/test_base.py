@@ -9,10 +9,9 @@ from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from priorwise.common.numeric import softmax
 from priorwise.common.records import numbers
 from priorwise.models.base import TableClassifier
-from priorwise.steps.step import DEFAULT_FACTORS, DEFAULT_TAILS, Calibration, Step
+from priorwise.steps.step import Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class Frequencies(TableClassifier):
             raise RuntimeError("as asked")
         share = np.bincount(table.y, table.weights) / table.weights.sum()
         return {
-            "step_": Constant(Calibration.of(DEFAULT_FACTORS, DEFAULT_TAILS, table.n_rows), share),
+            "step_": Constant(share),
             "oof_proba_": np.tile(share, (table.n_rows, 1)),
             "_noted" if self.keeps_private else "noted_": True,
         }
@@ -83,7 +82,7 @@ def test_a_refit_forgets_every_fitted_attribute():
     model.set_params(keeps_private=False).fit(X[:, :1], y)
     expected = {
         "classes_", "class_count_", "encoder_", "n_features_in_", "noted_", "oof_proba_",
-        "set_scores_", "step_",
+        "set_scores_", "step_", "_rows_to_calibrate",
         *model.get_params(), "note",
     }  # fmt: skip
     assert set(vars(model)) == expected
@@ -119,7 +118,7 @@ def test_a_step_that_does_not_say_what_features_add_is_explained_as_a_whole():
     X, y = table()
     explanation = Frequencies().fit(X, y).explain(X)
     assert not explanation.contributions.any()
-    assert_allclose(softmax(explanation.log_odds), np.tile([0.25, 0.75], (8, 1)))
+    assert_allclose(explanation.probabilities, np.tile([0.25, 0.75], (8, 1)))
 
 
 def test_a_member_reads_like_an_encoder_with_the_same_settings():

@@ -15,8 +15,7 @@ from priorwise import (
     PriorwiseClassifier,
     ProbabilityForestClassifier,
 )
-from priorwise.models.intervals import find_threshold
-from priorwise.steps.step import summarise_scores
+from priorwise.models.decisions import ALL_CLASSES, find_threshold, summarise_scores
 
 LABELS = np.array(["low", "middle", "top"])
 
@@ -200,4 +199,4 @@ def test_thresholds_of_certain_rows_are_the_shares_that_are_asked_for(n_rows: in
     summary = summarise_scores(proba, np.zeros(n_rows, dtype=np.int32), np.ones(n_rows))
     for alpha in (0.1, 0.2, 0.5):
         expected = (1.0 - alpha) * (n_rows + 1) / n_rows
-        assert find_threshold(summary, alpha) == pytest.approx(expected, abs=1e-3)
+        assert find_threshold(summary, alpha, ALL_CLASSES) == pytest.approx(expected, abs=1e-3)

@@ -21,14 +21,15 @@ require("./explainer.js");
 require("./intervals.js");
 const read = (name) => JSON.parse(fs.readFileSync(name, "utf-8"));
 const rows = read("rows.json"), { description, spread } = read("model.json");
-const model = priorwise.load(description), rule = priorwise.unpackAll(spread.rule);
+const model = priorwise.load(description);
 console.log(JSON.stringify({
   explanations: rows.map((row) => {
     const { bias, terms } = priorwise.explain(model, row);
     return { bias: Array.from(bias), terms: Array.from(terms) };
   }),
   intervals: spread.levels.map((level) => rows.map((row) => {
-    const ends = priorwise.findIntervals(model, rule, row, model.predictProba(row), level);
+    const proba = model.predictProba(row);
+    const ends = priorwise.findIntervals(proba, spread.calibration, level.deviations);
     return [Array.from(ends.lower), Array.from(ends.upper)];
   })),
 }));
@@ -59,7 +60,7 @@ def test_contributions_and_intervals_of_the_page_are_those_of_python(name, tmp_p
         warnings.simplefilter("ignore")
         expected = model.explain(X)
         ends = [model.predict_interval(X, level) for level in LEVELS]
-    np.testing.assert_allclose(np.swapaxes(found["intervals"], 1, 2), ends, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(np.swapaxes(found["intervals"], 1, 2), ends, rtol=0, atol=1e-8)
     shape = expected.contributions.shape
     bias = np.array([row["bias"] for row in found["explanations"]])
     terms = np.array([row["terms"] for row in found["explanations"]]).reshape(shape)

@@ -30,7 +30,7 @@ def test_names_are_no_code_and_the_card_fits_a_phone(driver, model, tmp_path):
     open_page(driver, page)
     assert driver.title == ""
     assert list_errors(driver) == []
-    shown = driver.find_element("css selector", ".priorwise-card")
+    shown = driver.find_element("css selector", ".priorwise-box")
     assert shown.size["width"] <= 360
     for text in (
         "PriorwiseClassifier",

@@ -1,35 +1,61 @@
-"""Ends of intervals of beta variates, and noise of draws that rows share."""
+"""Wilson's intervals of probabilities, and the noise and the draws that rows share."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import betaincinv, expit, ndtr, polygamma
 
 from priorwise.data.tables import Columns
-from priorwise.steps.intervals import draw_noise, find_beta_count, find_beta_ends, find_interval
+from priorwise.steps.intervals import Calibration, draw_noise, find_deviations, find_noise
+
+CALIBRATION = Calibration(0.1, 0.4)
 
 
-@pytest.mark.parametrize("n_deviations", [0.3, 1.6, 4.0])
-def test_beta_ends_are_those_of_the_exact_distribution(
-    n_deviations: float, rng: np.random.Generator
+def test_the_ends_are_the_shares_that_are_so_many_deviations_away(rng: np.random.Generator) -> None:
+    proba = rng.dirichlet(np.ones(3), 200)
+    z, inverse = find_deviations(0.9), CALIBRATION.invert_rows(proba)
+    for end in CALIBRATION.find_interval(proba, 0.9):
+        np.testing.assert_allclose(
+            (proba - end) ** 2, z**2 * end * (1.0 - end) * inverse, rtol=1e-9, atol=1e-12
+        )
+
+
+def test_intervals_grow_with_the_level_and_the_error() -> None:
+    proba = np.array([[0.0, 1.0], [0.02, 0.98], [0.5, 0.5]])
+    before = np.zeros_like(proba)
+    for error, level in [(0.01, 0.5), (0.01, 0.9), (0.1, 0.9), (0.1, 0.99), (5.0, 0.99)]:
+        lower, upper = Calibration(error, 0.4).find_interval(proba, level)
+        assert (upper - lower > before).all()
+        assert ((lower <= proba) & (proba <= upper)).all()
+        np.testing.assert_allclose(lower[:, 0], 1.0 - upper[:, 1], rtol=0, atol=1e-12)
+        before = upper - lower
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_the_error_is_what_a_rival_explains_beside_the_noise(
+    missing: float, rng: np.random.Generator
 ) -> None:
-    log_odds, variance = 5.0 * rng.normal(size=500), np.exp(np.abs(2.0 * rng.normal(size=500)))
-    mean = expit(log_odds)
-    count = find_beta_count(mean, variance)
-    expected = betaincinv(count * mean, count * expit(-log_odds), ndtr(-n_deviations))
-    found = expit(find_beta_ends(log_odds, variance, n_deviations))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+    # The model knows the shares, the rival the truth, which is `missing` away from them.
+    truth = 0.5 + missing * rng.choice([-1.0, 1.0], 200_000)
+    y = (rng.random(len(truth)) < truth).astype(np.int32)
+    proba, rival = np.full((len(y), 2), 0.5), np.column_stack([1.0 - truth, truth])
+    measured = Calibration.measure(proba, rival, y, np.ones(len(y)), n_rows=1e9)
+    # The error of the shares is missing^2 / (0.5 * 0.5), and `MISSED` times it is expected.
+    assert measured.error == pytest.approx(1.12 * 4.0 * missing**2, rel=0.03, abs=1e-3)
 
 
-def test_the_interval_of_an_uncertain_probability_is_that_of_a_beta_distribution() -> None:
-    a, b = 0.9, 2.7
-    squared = polygamma(1, a) + polygamma(1, b)
-    proba, variance = np.array([[0.25, 0.75]]), np.full((1, 2), squared / 2.0)
-    lower, upper = find_interval(proba, variance, 1.645)
-    expected = betaincinv(a, b, [0.05, 0.95])
-    np.testing.assert_allclose([lower[0, 0], upper[0, 0]], expected, rtol=0, atol=0.01)
-    np.testing.assert_allclose(upper[0, 1], 1.0 - lower[0, 0], rtol=0, atol=1e-12)
+def test_models_of_more_rows_are_taken_to_be_less_wrong() -> None:
+    assert find_noise(100, 2, 0.3) > 2.0 * find_noise(1_000, 2, 0.3)
+    assert (
+        Calibration.guess(1_000, 3).error > find_noise(1_000, 3, 0.25) > find_noise(1_000, 3, 0.0)
+    )
+
+
+def test_the_mean_of_draws_is_the_prediction(rng: np.random.Generator) -> None:
+    proba = rng.dirichlet(np.ones(3), 5)
+    draws = CALIBRATION.draw(proba, rng.standard_normal((40_000, 5, 3)), rng)
+    np.testing.assert_allclose(draws.sum(axis=-1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(draws.mean(axis=0), proba, rtol=0, atol=0.01)
 
 
 def test_noise_of_rows_goes_together_as_far_as_their_features_do() -> None:

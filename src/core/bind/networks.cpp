@@ -3,6 +3,7 @@
 
 #include "bind/shared/define.hpp"
 #include "bind/shared/factors.hpp"
+#include "bind/shared/network_queries.hpp"
 #include "common/parallel.hpp"
 #include "networks/arc_searches.hpp"
 #include "networks/select_prefix.hpp"
@@ -237,6 +238,105 @@ std::vector<std::vector<std::int32_t>> climb_hill_of(
     return without_gil([&] { return climb_hill(search); });
 }
 
+// The joint probability of each row's evidence and the states of the targets, as a row of a matrix
+// that has to be multiplied by exp of the second result. What evidence separates from the targets
+// is left out.
+auto infer_joint(const NetworkTables& tables, Vector<std::int32_t> evidence,
+                 Matrix<std::int32_t> states, Vector<std::int32_t> targets, double max_cells,
+                 int n_threads) {
+    const NetworkQuery query{std::move(evidence), std::move(states), std::move(targets)};
+    query.check(tables, max_cells);
+    std::vector<double> joint, scale(query.n_rows());
+    const auto n_joint = without_gil([&] {
+        const Elimination elimination(tables, query.evidence, query.targets, Goal::kKeep,
+                                      max_cells);
+        const auto n = elimination.n_joint();
+        require(static_cast<double>(n) * static_cast<double>(scale.size()) <= max_cells,
+                "states has too many rows, got ", scale.size());
+        joint.resize(n * scale.size());
+        eliminate_rows(elimination, query, n_threads, [&](auto& run, std::size_t row) {
+            if (run.is_possible) elimination.read_joint(run, joint.data() + row * n);
+            scale[row] = run.log_scale;
+        });
+        return n;
+    });
+    const auto n_rows = scale.size();
+    return std::tuple(to_numpy(std::move(joint), {n_rows, n_joint}), to_numpy(std::move(scale)));
+}
+
+// The distributions of the targets given each row's evidence, one behind the other; zeros if it
+// has the probability zero.
+NumpyMatrix infer_marginals(const NetworkTables& tables, Vector<std::int32_t> evidence,
+                            Matrix<std::int32_t> states, Vector<std::int32_t> targets,
+                            double max_cells, int n_threads) {
+    const NetworkQuery query{std::move(evidence), std::move(states), std::move(targets)};
+    query.check(tables, max_cells);
+    std::size_t width = 0;
+    for (const auto i : query.targets) width += tables.arity[i];
+    std::vector<double> result(query.n_rows() * width);
+    without_gil([&] {
+        const Elimination elimination(tables, query.evidence, query.targets, Goal::kSum, max_cells);
+        eliminate_rows(elimination, query, n_threads, [&](auto& run, std::size_t row) {
+            if (!run.is_possible) return;
+            std::vector<std::vector<double>> marginals;
+            for (const auto arity : tables.arity) marginals.emplace_back(arity);
+            elimination.add_marginals(run, marginals);
+            auto* out = result.data() + row * width;
+            for (const auto i : query.targets)
+                out = std::copy(marginals[i].begin(), marginals[i].end(), out);
+        });
+    });
+    return to_numpy(std::move(result), {query.n_rows(), width});
+}
+
+// The states of the targets that are most probable together given each row's evidence; -1 if it
+// has the probability zero.
+auto infer_best(const NetworkTables& tables, Vector<std::int32_t> evidence,
+                Matrix<std::int32_t> states, Vector<std::int32_t> targets, double max_cells,
+                int n_threads) {
+    const NetworkQuery query{std::move(evidence), std::move(states), std::move(targets)};
+    query.check(tables, max_cells);
+    const auto width = query.targets.size();
+    std::vector<std::int32_t> result(query.n_rows() * width, -1);
+    without_gil([&] {
+        const Elimination elimination(tables, query.evidence, query.targets, Goal::kMaximise,
+                                      max_cells);
+        eliminate_rows(elimination, query, n_threads, [&](auto& run, std::size_t row) {
+            if (!run.is_possible) return;
+            std::vector<std::int32_t> best(tables.arity.size());
+            elimination.find_best(run, best.data());
+            for (std::size_t k = 0; k < width; ++k)
+                result[row * width + k] = best[query.targets[k]];
+        });
+    });
+    return to_numpy(std::move(result), {query.n_rows(), width});
+}
+
+// Draws of the ancestors of the evidence given its states, which are one row, by uniform numbers
+// of each variable; -1 for other variables, and for all if the evidence has the probability zero.
+auto draw_states(const NetworkTables& tables, Vector<std::int32_t> evidence,
+                 Matrix<std::int32_t> states, Matrix<double> uniform, double max_cells) {
+    const NetworkQuery query{std::move(evidence), std::move(states), {}};
+    query.check(tables, max_cells);
+    const auto n = tables.arity.size();
+    check_size(uniform.shape(1), n, "a row of uniform", "variable");
+    check_size(query.n_rows(), 1, "states", "query");
+    std::vector<std::int32_t> result(uniform.size(), -1);
+    without_gil([&] {
+        check_finite(std::span(uniform.data(), uniform.size()), "uniform");
+        const Elimination elimination(tables, query.evidence, {}, Goal::kSum, max_cells);
+        eliminate_rows(elimination, query, 1, [&](auto& run, std::size_t) {
+            for (std::size_t row = 0; row < uniform.shape(0) && run.is_possible; ++row) {
+                auto* out = result.data() + row * n;
+                for (std::size_t e = 0; e < query.evidence.size(); ++e)
+                    out[query.evidence[e]] = query.states[e];
+                elimination.draw(run, uniform.data() + row * n, out);
+            }
+        });
+    });
+    return to_numpy(std::move(result), {uniform.shape(0), n});
+}
+
 }  // namespace
 
 void bind_networks(nb::module_& m) {
@@ -252,6 +352,15 @@ void bind_networks(nb::module_& m) {
            "equivalent_sample_size", "max_parents", "n_tabu", "n_threads");
     define(m, "find_superparents", &find_superparents_of, "columns", "arities", "y", "n_classes",
            "weight", "score", "leave_one_out", "n_threads");
+    nb::class_<NetworkTables> tables(m, "NetworkTables");
+    define_init(tables, "NetworkTables", &make_network_tables, "arities", "parents", "tables");
+    define(m, "infer_joint", &infer_joint, "tables", "evidence", "states", "targets", "max_cells",
+           "n_threads");
+    define(m, "infer_marginals", &infer_marginals, "tables", "evidence", "states", "targets",
+           "max_cells", "n_threads");
+    define(m, "infer_best", &infer_best, "tables", "evidence", "states", "targets", "max_cells",
+           "n_threads");
+    define(m, "draw_states", &draw_states, "tables", "evidence", "states", "uniform", "max_cells");
 }
 
 }  // namespace priorwise

@@ -16,7 +16,6 @@
 #include "bind/shared/factors.hpp"
 #include "cuts/cuts.hpp"
 #include "scores/factor_product.hpp"
-#include "scores/score_spread.hpp"
 
 namespace priorwise {
 namespace {
@@ -111,36 +110,6 @@ NumpyMatrix predict_joint(const FactorProduct& network, const Columns& columns, 
         network.score(columns.spans(), n_rows, normalise, n_threads, joint.data());
     });
     return to_numpy(std::move(joint), {static_cast<std::size_t>(n_rows), n_classes});
-}
-
-// Variance of the log joint of each row and class, from the rows behind the factors. `proba` are
-// the probabilities of the classes.
-NumpyMatrix sum_spreads_of(const FactorProduct& network, const Columns& columns,
-                           Matrix<double> proba, int n_threads) {
-    const auto n_rows = check_columns(columns);
-    const auto n_classes = network.log_prior().size();
-    check_size(proba.shape(0), static_cast<std::size_t>(n_rows), "proba", "row of columns");
-    check_size(proba.shape(1), n_classes, "a row of proba", "class");
-    std::vector<double> spread(static_cast<std::size_t>(n_rows) * n_classes);
-    without_gil([&] {
-        for (const auto p : proba) require(p >= 0.0 && p <= 2.0, "proba must lie in 0 .. 1");
-        for (std::size_t i = 0; i < network.n_factors(); ++i)
-            check_score_tree(network.factor(i), columns.spans());
-        sum_spreads(network, columns.spans(), n_rows, proba.data(), n_threads, spread.data());
-    });
-    return to_numpy(std::move(spread), {static_cast<std::size_t>(n_rows), n_classes});
-}
-
-// The concentrations of the levels of each factor, one factor behind the other.
-NumpyVector<double> find_concentrations_of(const FactorProduct& network) {
-    std::vector<double> concentrations;
-    without_gil([&] {
-        for (std::size_t i = 0; i < network.n_factors(); ++i) {
-            const auto own = find_concentrations(network.factor(i));
-            concentrations.insert(concentrations.end(), own.begin(), own.end());
-        }
-    });
-    return to_numpy(std::move(concentrations));
 }
 
 // A network, and where it cuts each numeric feature.
@@ -285,8 +254,6 @@ void bind_scores(nb::module_& m) {
     define(m, "average_networks", &average_networks, "networks", "values", "missing_seen",
            "positions", "codes", "n_threads");
     define(m, "predict_joint", &predict_joint, "network", "columns", "normalise", "n_threads");
-    define(m, "sum_spreads", &sum_spreads_of, "network", "columns", "proba", "n_threads");
-    define(m, "find_concentrations", &find_concentrations_of, "network");
     define(m, "normalise_joint", &normalise_joint_of, "joint", "log_prior");
 }
 

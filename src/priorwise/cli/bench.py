@@ -15,11 +15,11 @@ from typing import Any
 
 from scipy.stats import chi2
 
-from priorwise.cli.inputs import list_reading, parse_model
+from priorwise.cli.inputs import find_scores, list_reading, parse_model
 from priorwise.cli.output import format_scores, format_table, print_note, print_result
 from priorwise.common.files import open_whole
 from priorwise.common.runtime import import_extra
-from priorwise.common.texts import count
+from priorwise.common.texts import SCORE_NAMES, count
 from priorwise.datasets import fetch_suite, find_datasets
 from priorwise.evaluation import (
     HIGHER_IS_BETTER,
@@ -73,9 +73,9 @@ def describe_results(
     """Write what `compare_models` has found, and significant differences of pairs."""
     names, table = results.score_table(score)
     higher = score in HIGHER_IS_BETTER
-    parts = [
-        f"## {score} ({'higher' if higher else 'lower'} is better), {count(len(names), 'data set')}"
-    ]
+    better = "higher" if higher else "lower"
+    shown = SCORE_NAMES.get(score, score)
+    parts = [f"## {shown} ({better} is better), {count(len(names), 'data set')}"]
     n_left_out = len(results.datasets) - len(names)
     if n_left_out:
         parts.append(
@@ -161,7 +161,13 @@ def save_pictures(
         axes = plot_critical_difference(table, higher_is_better=higher, alpha=alpha, test=test)
         saved.append(_save(axes, folder / f"{_safe_name(score)}-ranks.png"))
     for a, b in pairs if names else ():
-        axes = plot_scatter(table[a], table[b], names=(a, b), higher_is_better=higher, score=score)
+        axes = plot_scatter(
+            table[a],
+            table[b],
+            names=(a, b),
+            higher_is_better=higher,
+            score=SCORE_NAMES.get(score, score),
+        )
         file = f"{_safe_name(score)}-{_safe_name(a)}-against-{_safe_name(b)}.png"
         saved.append(_save(axes, folder / file))
     return saved
@@ -188,7 +194,7 @@ def run_bench(options: Namespace) -> int:
         models,
         _choose_datasets(options),
         protocol=options.protocol,
-        scores=options.scores or list(DEFAULT_SCORES),
+        scores=find_scores(options.scores or DEFAULT_SCORES),
         n_jobs=options.jobs,
         out=options.out,
         progress=not options.quiet,
@@ -262,7 +268,7 @@ def run_compare(options: Namespace) -> None:
             f"{count(len(results.errors), 'cell')} failed; the first: {results.errors[0]['error']}"
         )
     pairs = choose_pairs(results, options.baseline)
-    for score in options.scores or list(results.scores):
+    for score in find_scores(options.scores or [], results.scores) or results.scores:
         values[score] = compare_models(results, score, pairs)
         texts.append(
             describe_results(results, score, values[score], options.alpha, options.per_dataset)

@@ -9,6 +9,7 @@ import inspect
 import shutil
 import sys
 import tempfile
+import warnings
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from sklearn.preprocessing import StandardScaler
 
 from priorwise import load
 from priorwise.cli.output import STANDARD, print_note
+from priorwise.common.texts import SCORE_NAMES, say_missing
 from priorwise.common.validation import name_near
 from priorwise.data.columns import MISSING_MARKS
 from priorwise.data.encoding.frame_encoder import FrameEncoder
@@ -43,6 +45,8 @@ class LabelledRows:
     y: NDArray[Any]
     weight: NDArray[np.float64] | None
     target: str
+    keys: Any
+    """What the rows are called, as a series: a column, or their places in the files from 1."""
 
     @property
     def n_rows(self) -> int:
@@ -60,7 +64,7 @@ class LabelledRows:
     def take(self, rows: NDArray[np.intp]) -> LabelledRows:
         X = nw.from_native(self.X, eager_only=True)[rows].to_native()
         weight = None if self.weight is None else self.weight[rows]
-        return LabelledRows(X, self.y[rows], weight, self.target)
+        return LabelledRows(X, self.y[rows], weight, self.target, self.keys[rows])
 
 
 @contextmanager
@@ -109,6 +113,13 @@ def open_tables(options: Namespace, paths: Sequence[str], model: Any = None) -> 
 
 def read_frame(parts: Sequence[FilePart]) -> Any:
     """Read tables of the same columns into one frame in memory."""
+    with warnings.catch_warnings():
+        # Whatever learns from the table says this too, as an error or with what it does about it.
+        warnings.filterwarnings("ignore", message=".* holds texts among numbers")
+        return _read_frame(parts)
+
+
+def _read_frame(parts: Sequence[FilePart]) -> Any:
     kind = "pyarrow" if importlib.util.find_spec("pyarrow") else "auto"
     frame = nw.from_native(read_files(parts, choose_kind(kind)), eager_only=True)
     if len(frame) == 0:
@@ -123,8 +134,9 @@ def label_rows(
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     weights: str | None = None,
+    key: str | None = None,
 ) -> LabelledRows:
-    """Part a frame into features, classes and weights.
+    """Part a frame into features, classes, weights and what rows are called.
 
     Rows without a class are left out, with a note.
     """
@@ -137,6 +149,7 @@ def label_rows(
     if features is not None and target in features:
         raise ValueError(f"--features must not name the target {target!r}")
     y, missing = read_labels(native, target)
+    keys = name_rows(native, key)[np.flatnonzero(~missing)]
     if missing.any():
         print_note(f"{int(missing.sum())} of {len(frame)} rows have no {target!r} and are left out")
         frame = frame[np.flatnonzero(~missing)]
@@ -154,7 +167,17 @@ def label_rows(
     chosen = [name for name in features or names if name not in left_out]
     if not chosen:
         raise ValueError("no column is left to learn from")
-    return LabelledRows(frame.select(chosen).to_native(), np.asarray(y), weight, target)
+    return LabelledRows(frame.select(chosen).to_native(), np.asarray(y), weight, target, keys)
+
+
+def name_rows(native: Any, key: str | None) -> Any:
+    """Return what rows are called, as a series: a column, or their numbers from 1."""
+    frame = nw.from_native(native, eager_only=True)
+    if key is None:
+        space = nw.get_native_namespace(frame)
+        return nw.new_series("number from 1", np.arange(1, len(frame) + 1), backend=space)
+    check_column(key, frame.columns, "--key")
+    return frame[key]
 
 
 def find_target(names: Sequence[str], target: str) -> str:
@@ -175,15 +198,58 @@ def check_column(name: str, names: Sequence[str], option: str) -> None:
         raise ValueError(f"{option} must be one of the columns {shown}, got {name!r}{near}")
 
 
+def read_columns(options: Namespace) -> dict[str, Any]:
+    """Return the parameters of reading that the options set, None where an option is not given."""
+    orders: dict[str, list[str]] = {}
+    for text in options.ordinal or ():
+        name, equals, values = text.partition("=")
+        if not equals or not values.strip():
+            raise ValueError(
+                f"--ordinal must be written COLUMN=LOW,...,HIGH, such as size=small,large, "
+                f"got {text!r}"
+            )
+        orders[name] = [value.strip() for value in values.split(",")]
+    marks = options.missing_values
+    return {
+        "categorical_features": options.categorical,
+        "numeric_features": options.numeric,
+        "ordinal_features": orders or None,
+        "missing_values": None if marks is None else [*MISSING_MARKS, *marks],
+    }
+
+
+def check_columns(options: Namespace, names: Sequence[str]) -> None:
+    """Raise unless the options of reading name columns."""
+    for option in ("categorical", "numeric", "ordinal"):
+        for text in getattr(options, option) or ():
+            check_column(
+                text.partition("=")[0] if option == "ordinal" else text, names, f"--{option}"
+            )
+
+
 def select_features(model: Any, native: Any) -> Any:
     """Return the columns that a model was learnt from."""
     frame = nw.from_native(native, eager_only=True)
     names = [str(name) for name in getattr(model, "feature_names_in_", frame.columns)]
-    for name in names:
-        if name not in frame.columns:
-            near = name_near(name, frame.columns)
-            raise ValueError(f"the data must have the column {name!r} of the model{near}")
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        near = name_near(missing[0], frame.columns)
+        raise ValueError(
+            f"{say_missing(missing)} in the data, which must have the columns of the model{near}"
+        )
     return frame.select(names).to_native()
+
+
+def find_scores(names: Sequence[str], others: Sequence[str] = ()) -> list[str]:
+    """Return scores given by their names in texts or in the library; `others` are known too."""
+    known = {shown.lower(): score for score, shown in SCORE_NAMES.items()}
+    known |= {score.lower(): score for score in (*SCORE_NAMES, *others)}
+    for name in names:
+        if name.lower() not in known:
+            listed = ", ".join(map(repr, SCORE_NAMES.values()))
+            near = name_near(name, list(SCORE_NAMES.values()))
+            raise ValueError(f"--scores must be among {listed}, got {name!r}{near}")
+    return [known[name.lower()] for name in names]
 
 
 def read_for_model(options: Namespace, model: Any, paths: Sequence[str]) -> LabelledRows:
@@ -193,7 +259,7 @@ def read_for_model(options: Namespace, model: Any, paths: Sequence[str]) -> Labe
         raise ValueError("--target must name the column of the classes, which the model does not")
     frame = read_frame(open_tables(options, paths, model))
     weights = getattr(options, "weights", None)
-    rows = label_rows(frame, target, weights=weights)
+    rows = label_rows(frame, target, weights=weights, key=getattr(options, "key", None))
     return replace(rows, X=select_features(model, rows.X))
 
 

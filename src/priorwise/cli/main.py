@@ -9,10 +9,12 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from priorwise.cli.parser import UsageError, build_parser
+from priorwise.cli.words import find_swapped, translate
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,11 +30,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         return _fail("standard output is closed")
     try:
+        options: Any = None
         with _raise_on_termination(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("default", UserWarning)
-            warnings.showwarning = _show_warning
-            options = build_parser().parse_args(arguments)
+            parser = build_parser()
+            if not (sys.argv[1:] if arguments is None else arguments):
+                parser.print_help()
+                return 0
+            options = parser.parse_args(arguments)
+            warnings.showwarning = partial(_show_warning, options)
             module, function = options.run
             # Only now: other libraries take a second to load.
             command = getattr(import_module(f"priorwise.cli.{module}"), function)
@@ -49,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _discard_output()
         return _fail(_describe(error))
     except (ValueError, TypeError, ImportError, ArithmeticError, LookupError) as error:
-        return _fail(str(error))
+        return _fail(find_swapped(options) or translate(str(error), options))
     except MemoryError as error:
         return _fail(f"not enough memory {error}")
     except KeyboardInterrupt:
@@ -101,9 +108,12 @@ def _describe(error: OSError) -> str:
     return f"{error.filename or 'standard output'}: {error.strerror}"
 
 
-def _show_warning(message: object, category: Any, *_place: Any, **_other: Any) -> None:
+def _show_warning(
+    options: Any, message: object, category: Any, *_place: Any, **_other: Any
+) -> None:
     kind = "note" if category.__name__ == "FileNotice" else "warning"
-    print(f"priorwise: {kind}: {' '.join(str(message).split())}", file=sys.stderr)
+    text = translate(" ".join(str(message).split()), options)
+    print(f"priorwise: {kind}: {text}", file=sys.stderr)
 
 
 def _discard_output() -> None:

@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
-from sklearn.model_selection import train_test_split
 
-from priorwise import NaiveBayesClassifier, export
+from priorwise import export
 from priorwise.cli.inputs import (
-    LabelledRows,
     check_column,
+    check_columns,
+    find_scores,
     find_target,
     label_rows,
     list_reading,
     load_model,
     local_files,
+    name_rows,
     open_tables,
     parse_model,
+    read_columns,
     read_for_model,
     read_frame,
     select_features,
 )
 from priorwise.cli.output import (
     STANDARD,
+    announce,
     check_output,
     describe_output,
     format_scores,
@@ -41,19 +42,22 @@ from priorwise.cli.output import (
     print_output,
     print_result,
 )
-from priorwise.common.runtime import Progress
+from priorwise.cli.scoring import (
+    SCORES_SHOWN,
+    describe_out_of_fold,
+    describe_scoring,
+    score_models,
+    score_out_of_fold,
+    score_rows,
+)
+from priorwise.cli.words import OPTIONS
 from priorwise.common.texts import count
 from priorwise.common.validation import check_number
 from priorwise.data import open_source
 from priorwise.data.sources.file_list import find_decimal_mark
-from priorwise.evaluation import Protocol
-from priorwise.evaluation.scores import SCORES, cover_classes
 from priorwise.steps.explanation.formats import to_text
 from priorwise.storage.model_file import load, read_header
 from priorwise.storage.summary import N_SHOWN
-
-SCORES_SHOWN = ("cross_entropy", "rmse", "zero_one_loss", "hand_till_auc")
-Splits = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 
 def run_fit(options: Namespace) -> None:
@@ -64,6 +68,9 @@ def run_fit(options: Namespace) -> None:
         raise ValueError("--cv and --test-size exclude each other")
     check_output(options)
     model = _build_model(options)
+    if options.target is None:
+        names = ", ".join(map(repr, open_source(options.data, target=None).feature_names))
+        raise ValueError(f"--target must name the column of the classes, one of {names}")
     with local_files(options.data) as paths:
         if options.stream:
             _fit_stream(options, model, paths)
@@ -73,8 +80,11 @@ def run_fit(options: Namespace) -> None:
     values: dict[str, Any] = {"model": type(model).__name__, "scores": scores}
     lines: list[str] = []
     if scores:
-        lines += [_describe_scoring(options), "", format_scores(scores)]
-        values["scoring"] = _describe_scoring(options)
+        lines += [describe_scoring(options), "", format_scores(scores)]
+        values["scoring"] = describe_scoring(options)
+    held_out = {} if scores or options.output is None else score_out_of_fold(model)
+    if held_out:
+        values["out_of_fold"] = held_out
     if options.output is not None:
         # Threads are a matter of the machine, not of the model.
         model.set_params(n_jobs=None)
@@ -96,6 +106,8 @@ def run_fit(options: Namespace) -> None:
             f"{count(model.n_features_in_, 'feature')}, {count(values['rows'], 'row')}, "
             f"{count(values['bytes'], 'byte')}"
         )
+        if not scores:
+            lines.append(describe_out_of_fold(model, held_out))
     print_result(options, "\n".join(lines), values)
 
 
@@ -111,12 +123,11 @@ def _build_model(options: Namespace) -> Any:
         raise ValueError(f"--model must be a classifier, got {name}")
     known = model.get_params(deep=False)
     given = {"effort": options.effort, "max_seconds": options.max_seconds}
-    given["categorical_features"] = options.categorical
-    for parameter, value in given.items():
+    for parameter, value in {**given, **read_columns(options)}.items():
         if value is not None:
             if parameter not in known:
-                option = {"categorical_features": "categorical"}.get(parameter, parameter)
-                raise ValueError(f"--{option.replace('_', '-')} is no option of {name}")
+                option = OPTIONS.get(parameter, f"--{parameter.replace('_', '-')}")
+                raise ValueError(f"{option} is no option of {name}")
             model.set_params(**{parameter: value})
     usual = {"random_state": options.seed, "n_jobs": options.jobs}
     unset = {key: usual[key] for key in usual if known.get(key, 0) is None}
@@ -143,24 +154,27 @@ def _fit_stream(options: Namespace, model: Any, paths: Sequence[str]) -> None:
 
 def _fit_rows(options: Namespace, model: Any, paths: Sequence[str]) -> dict[str, dict[str, float]]:
     """Learn from a table in memory; return scores on rows that were not learnt from."""
-    parts = open_tables(options, paths)
+    with announce(options, "reading"):
+        parts = open_tables(options, paths)
+        frame = read_frame(parts)
     rows = label_rows(
-        read_frame(parts),
+        frame,
         options.target,
         features=options.features,
         drop=options.drop,
         weights=options.weights,
     )
-    for name in options.categorical or ():
-        check_column(name, rows.names, "--categorical")
+    check_columns(options, rows.names)
     scores: dict[str, dict[str, float]] = {}
     if options.cv is not None or options.test_size is not None:
-        scores = _score_models(options, model, rows)
+        scores = score_models(options, model, rows)
     if options.output is not None:
         known = model.get_params(deep=False)
         if "verbose" in known and not options.quiet:
             model.set_params(verbose=1)
-        model.fit(rows.X, rows.y, **rows.weights)
+        says_more = "verbose" in known
+        with nullcontext() if says_more else announce(options, f"fitting {type(model).__name__}"):
+            model.fit(rows.X, rows.y, **rows.weights)
         # How to report is a matter of this command, not of the model.
         model.set_params(**{name: known[name] for name in ("verbose",) if name in known})
         model.target_name_ = rows.target
@@ -170,63 +184,6 @@ def _fit_rows(options: Namespace, model: Any, paths: Sequence[str]) -> dict[str,
     return scores
 
 
-def _score_models(
-    options: Namespace, model: Any, rows: LabelledRows
-) -> dict[str, dict[str, float]]:
-    """Mean scores of the model and of two simple ones, on rows that they have not seen."""
-    reading = {"categorical_features": options.categorical} if options.categorical else {}
-    models = {
-        type(model).__name__: model,
-        "naive Bayes": NaiveBayesClassifier(**reading, n_jobs=options.jobs),
-        "class frequencies": DummyClassifier(),
-    }
-    splits = _split(options, rows)
-    progress = Progress(len(splits) * len(models), not options.quiet, unit="models")
-    scores = {}
-    for name, each in models.items():
-        folds = []
-        for train, test in splits:
-            learnt, held_out = rows.take(train), rows.take(test)
-            fitted = clone(each).fit(learnt.X, learnt.y, **learnt.weights)
-            folds.append(score_rows(fitted, held_out))
-            progress.step(name)
-        scores[name] = {key: statistics.fmean(fold[key] for fold in folds) for key in folds[0]}
-    progress.close()
-    return scores
-
-
-def _split(options: Namespace, rows: LabelledRows) -> Splits:
-    codes = np.unique(rows.y, return_inverse=True)[1]
-    if options.cv is not None:
-        check_number("--cv", options.cv, least=2, most=rows.n_rows, whole=True)
-        return Protocol(1, options.cv).split(codes, options.seed)
-    check_number("--test-size", options.test_size, above=0.0, below=1.0)
-    train, test = train_test_split(
-        np.arange(rows.n_rows),
-        test_size=options.test_size,
-        random_state=options.seed,
-        stratify=codes,
-    )
-    return [(train, test)]
-
-
-def score_rows(
-    model: Any, rows: LabelledRows, names: Sequence[str] = SCORES_SHOWN
-) -> dict[str, float]:
-    """Scores of a model on rows; a class that it does not know has probability zero."""
-    proba, labels = cover_classes(model.predict_proba(rows.X), model.classes_, rows.y)
-    return {
-        name: SCORES[name](rows.y, proba, labels=labels, sample_weight=rows.weight)
-        for name in names
-    }
-
-
-def _describe_scoring(options: Namespace) -> str:
-    if options.cv is not None:
-        return f"Means over {options.cv} folds; each model learnt from the other folds:"
-    return f"On {options.test_size:.0%} of the rows; each model learnt from the others:"
-
-
 def run_predict(options: Namespace) -> None:
     """Write classes and probabilities of new rows."""
     check_output(options)
@@ -234,7 +191,11 @@ def run_predict(options: Namespace) -> None:
         check_number("--interval", options.interval, above=0.0, below=1.0)
     model = load_model(options)
     to_standard = options.output == STANDARD
-    with local_files(options.data) as paths:
+    says_more = options.quiet or not to_standard
+    with (
+        local_files(options.data) as paths,
+        nullcontext() if says_more else announce(options, "predicting"),
+    ):
         source = open_source(
             paths,
             target=None,
@@ -257,20 +218,18 @@ def run_predict(options: Namespace) -> None:
 
 
 def run_evaluate(options: Namespace) -> None:
-    """Print scores of a model, beside those of the class frequencies of its training."""
+    """Print scores of a model, beside those of the class shares of its training."""
     model = load_model(options)
-    names = options.scores or SCORES_SHOWN
-    for name in names:
-        if name not in SCORES:
-            raise ValueError(f"--scores must be among {', '.join(SCORES)}, got {name!r}")
+    names = find_scores(options.scores or SCORES_SHOWN)
     with local_files(options.data) as paths:
         rows = read_for_model(options, model, paths)
     frequencies = DummyClassifier()
     frequencies.fit(model.classes_, model.classes_, sample_weight=model.class_count_)
-    scores = {
-        type(model).__name__: score_rows(model, rows, names),
-        "class frequencies": score_rows(frequencies, rows, names),
-    }
+    with announce(options, "predicting"):
+        scores = {
+            type(model).__name__: score_rows(model, rows, names),
+            "class shares": score_rows(frequencies, rows, names),
+        }
     values = {"target": rows.target, "rows": rows.n_rows, "scores": scores}
     text = f"{count(rows.n_rows, 'row')}, classes from {rows.target}:\n\n{format_scores(scores)}"
     print_result(options, text, values)
@@ -284,25 +243,29 @@ def run_explain(options: Namespace) -> None:
     with local_files(options.data) as paths:
         X = select_features(model, read_frame(open_tables(options, paths, model)))
     frame = nw.from_native(X, eager_only=True)
-    explanation = model.explain(frame.head(options.rows).to_native())
+    with announce(options, "explaining"):
+        explanation = model.explain(frame.head(options.rows).to_native())
     if options.against is not None:
-        labels = {str(label): label for label in model.classes_.tolist()}
-        if options.against not in labels:
-            raise ValueError(
-                f"--against must be one of {', '.join(labels)}, got {options.against!r}"
-            )
-        explanation = explanation.against(labels[options.against])
+        explanation = explanation.against(find_class(model, options.against, "--against"))
     text = to_text(explanation, max_rows=options.rows, max_features=options.top)
     if len(frame) > options.rows:
         text += f"\n... ({len(frame) - options.rows} more rows; --rows shows them)"
     print_result(options, text, json.loads(explanation.to_json()))
 
 
+def find_class(model: Any, text: str | None, option: str) -> Any:
+    """Return the class label that an option names; None if it is not given."""
+    labels = {str(label): label for label in model.classes_.tolist()}
+    if text is not None and text not in labels:
+        raise ValueError(f"{option} must be one of {', '.join(labels)}, got {text!r}")
+    return labels.get(text) if text is not None else None
+
+
 def run_export(options: Namespace) -> None:
     """Write a model as C, SQL, JSON or ONNX."""
     check_output(options)
     model = load_model(options)
-    with open_output(options) as path:
+    with announce(options, "writing"), open_output(options) as path:
         getattr(export, f"export_{options.to}")(model, path)
     print_output(options, format=options.to)
 
@@ -340,8 +303,13 @@ def run_report(options: Namespace) -> None:
     model = load_model(options)
     with local_files(options.data) as paths:
         rows = read_for_model(options, model, paths)
-    with open_output(options) as path:
-        model.report(rows.X, rows.y, path)
+    model.target_name_ = rows.target
+    with announce(options, "writing the report"), open_output(options) as path:
+        model.report(
+            rows.X, rows.y, path,
+            event=find_class(model, options.event, "--event"), keys=rows.keys,
+            source=", ".join(Path(name).name for name in options.data),
+        )  # fmt: skip
     print_output(options)
 
 
@@ -349,17 +317,19 @@ def run_explorer(options: Namespace) -> None:
     """Write a page that holds the model and predicts in the browser."""
     check_output(options)
     model = load_model(options)
-    X = y = None
+    X = y = keys = None
     with local_files(options.data) as paths:
         if paths:
             frame = read_frame(open_tables(options, paths, model))
             target = options.target or getattr(model, "target_name_", None)
             names = nw.from_native(frame, eager_only=True).columns
+            keys = name_rows(frame, options.key)
             # Rows to start from need no classes.
             if target is not None and (options.target or target in names):
-                rows = label_rows(frame, target)
-                frame, y = rows.X, rows.y
+                rows = label_rows(frame, target, key=options.key)
+                frame, y, keys = rows.X, rows.y, rows.keys
+                model.target_name_ = rows.target
             X = select_features(model, frame)
-    with open_output(options) as path:
-        model.explorer(path, X, y)
+    with announce(options, "writing the page"), open_output(options) as path:
+        model.explorer(path, X, y, fixed=options.fixed or (), keys=keys)
     print_output(options)

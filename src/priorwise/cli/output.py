@@ -7,6 +7,8 @@ import math
 import shutil
 import sys
 import tempfile
+import threading
+import time
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from priorwise.common.files import check_regular_file
+from priorwise.common.texts import SCORE_NAMES
 
 STANDARD = "-"
 """The name of standard input and output."""
@@ -42,7 +45,7 @@ def format_scores(scores: Mapping[str, Mapping[str, float]]) -> str:
     """A table of the scores of each model."""
     names = list(next(iter(scores.values())))
     rows = [[model, *(f"{row[name]:.4f}" for name in names)] for model, row in scores.items()]
-    return format_table(["model", *names], rows)
+    return format_table(["model", *(SCORE_NAMES.get(name, name) for name in names)], rows)
 
 
 def print_result(options: Namespace, text: str, values: Mapping[str, Any]) -> None:
@@ -72,6 +75,42 @@ def check_output(options: Namespace) -> None:
         check_regular_file(path)
         if not options.overwrite:
             raise ValueError(f"--output {str(path)!r} exists; --overwrite replaces it")
+
+
+QUIET_SECONDS = 3.0
+"""Seconds after which a command says what it is doing; people begin to doubt a silent one."""
+
+
+@contextmanager
+def announce(options: Namespace, work: str) -> Iterator[None]:
+    """Say on the error stream what is being done, and for how long, if it takes over 3 seconds.
+
+    On a terminal the line is rewritten every second and cleared at the end; elsewhere a line is
+    written each time that the seconds have doubled.
+    """
+    if getattr(options, "quiet", False) or sys.stderr is None:
+        yield
+        return
+    done, live, start = threading.Event(), sys.stderr.isatty(), time.perf_counter()
+
+    def report() -> None:
+        pause, shown = QUIET_SECONDS, False
+        while not done.wait(pause):
+            seconds = time.perf_counter() - start
+            text = f"{work}, {seconds:.0f} s"
+            print(f"\r\033[K{text}" if live else text, file=sys.stderr, end="" if live else "\n")
+            sys.stderr.flush()
+            pause, shown = 1.0 if live else seconds, True
+        if shown and live:
+            print("\r\033[K", file=sys.stderr, end="", flush=True)
+
+    thread = threading.Thread(target=report, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 @contextmanager

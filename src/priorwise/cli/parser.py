@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from argparse import Namespace
 from difflib import get_close_matches
 from typing import Any, NoReturn
@@ -30,6 +31,9 @@ class OneLineParser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see {self.prog} --help)")
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        words = sys.argv[1:] if args is None else list(args)
+        if self.commands and words and not words[0].startswith("-"):
+            self._check_command(words[0])
         options, unknown = self.parse_known_args(args, namespace)
         if not unknown:
             return options
@@ -38,6 +42,27 @@ class OneLineParser(argparse.ArgumentParser):
         near = get_close_matches(unknown[0].split("=")[0], known, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise UsageError(f"unknown argument {unknown[0]!r}{hint} (see {parser.prog} --help)")
+
+    def _check_command(self, word: str) -> None:
+        """Raise unless a word is a command; a near one, or one of this meaning, is named."""
+        if word in self.commands:
+            return
+        near = [MEANT.get(word.lower()), *get_close_matches(word.lower(), self.commands, n=1)]
+        hint = next((f"; did you mean {name}?" for name in near if name), "")
+        raise UsageError(f"unknown command {word!r}{hint} (one of {', '.join(self.commands)})")
+
+
+MEANT = {
+    **dict.fromkeys(("train", "learn", "build", "create"), "fit"),
+    **dict.fromkeys(("test", "score", "eval", "validate"), "evaluate"),
+    **dict.fromkeys(("show", "describe", "summary", "inspect", "print", "card"), "info"),
+    **dict.fromkeys(("apply", "classify", "infer", "run"), "predict"),
+    **dict.fromkeys(("convert", "save", "to"), "export"),
+    **dict.fromkeys(("ui", "app", "page", "serve", "browse"), "explorer"),
+    **dict.fromkeys(("lint", "audit", "profile"), "check"),
+    **dict.fromkeys(("benchmark", "cv", "cross-validate"), "bench"),
+}
+"""Commands by the words that other programs have for them."""
 
 
 def _argument(*names: str, **options: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -71,25 +96,44 @@ _MODEL_HELP = (
     "scikit-learn, for example 'KDBClassifier(max_parents=2)' or "
     "'rf=sklearn:RandomForestClassifier(n_estimators=100)'"
 )
+_COLUMNS = [
+    _argument("--categorical", nargs="+", metavar="COLUMN", help="numbers that are labels"),
+    _argument("--numeric", nargs="+", metavar="COLUMN",
+              help="columns of numbers; text in them is missing"),
+    _argument("--ordinal", nargs="+", metavar="COLUMN=VALUES",
+              help="columns with an order and their values from low to high, size=small,large"),
+    _argument("--missing-values", nargs="+", metavar="VALUE",
+              help="values that mean missing, besides the usual ones"),
+]  # fmt: skip
+"""What the columns of the table are."""
+_SCORES = _argument(
+    "--scores", nargs="+", metavar="SCORE", help="only these: log-loss, Brier, error, AUC, RMSE"
+)
 _PAGE = _output("the .html file; - is standard output", required=True)
+_KEY = _argument("--key", metavar="COLUMN", help="what rows are called (their numbers from 1)")
 _COMMON = [
     _argument("--json", action="store_true", help="print JSON, for programs"),
     _argument("--quiet", action="store_true", help="show no progress"),
 ]
 _JOBS = [_argument("--jobs", type=int, default=-1, help="threads, -1 for all cores (-1)"), *_COMMON]
 
+
+def _split_names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
 _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
     "fit": ("models", "learn a model from a table and save it", [
         _DATA,
         *_READING,
-        _target("", required=True),
+        _target(""),
         *_output("file of the model, such as model.priorwise; may be left out with --cv"),
         _argument("--model", default="PriorwiseClassifier", metavar="MODEL", help=_MODEL_HELP),
         _argument("--effort", choices=["fast", "balanced"], help="of the default model"),
         _argument("--max-seconds", type=float, metavar="S", help="of the default model and pools"),
         _argument("--features", nargs="+", metavar="COLUMN", help="learn from these columns only"),
         _argument("--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"),
-        _argument("--categorical", nargs="+", metavar="COLUMN", help="numbers that are labels"),
+        *_COLUMNS,
         _argument("--weights", metavar="COLUMN",
                   help="column that counts how often a row is there"),
         _argument("--test-size", type=float, metavar="SHARE", help="score on this share of rows"),
@@ -115,7 +159,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         *_READING,
         _target(),
         _argument("--weights", metavar="COLUMN", help="column that counts rows"),
-        _argument("--scores", nargs="+", metavar="SCORE", help="names of these scores only"),
+        _SCORES,
         *_JOBS,
     ]),
     "explain": ("models", "what each feature adds to the log-odds", [
@@ -128,13 +172,23 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         *_JOBS,
     ]),
     "report": ("models", "write a report of a model as an HTML file", [
-        _MODEL, _DATA, *_READING, _target(), *_PAGE, *_JOBS,
+        _MODEL,
+        _DATA,
+        *_READING,
+        _target(),
+        _argument("--event", metavar="CLASS", help="class to choose a threshold for (the rarest)"),
+        _KEY,
+        *_PAGE,
+        *_JOBS,
     ]),
     "explorer": ("models", "write a page to try out a model in a browser", [
         _MODEL,
         _argument("data", nargs="*", metavar="DATA", help=f"rows to start from: {_DATA_HELP}"),
         *_READING,
         _target(),
+        _argument("--fixed", type=_split_names, metavar="COLUMN,...",
+                  help="features that cannot be changed, such as age,sex"),
+        _KEY,
         *_PAGE,
         *_JOBS,
     ]),
@@ -157,7 +211,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         _target(" (-1)", default="-1"),
         _argument("--models", nargs="+", required=True, metavar="MODEL", help=_MODEL_HELP),
         _argument("--protocol", default="5x2", help="repeats x folds (5x2)"),
-        _argument("--scores", nargs="+", metavar="SCORE", help="names of scores"),
+        _SCORES,
         _argument("--small-classes", default="keep", choices=["keep", "drop", "error"]),
         _argument("--jobs", type=int, default=1, help="processes, -1 for all cores (1)"),
         _argument("--out", required=True, metavar="CSV", help="result file, added to row by row"),
@@ -166,7 +220,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
     ]),
     "compare": ("bench", "tables, tests and pictures of a result file", [
         _argument("results", metavar="CSV"),
-        _argument("--scores", nargs="+", metavar="SCORE", help="only these scores"),
+        _SCORES,
         _argument("--baseline", metavar="MODEL", help="only pairs with this model"),
         _argument("--alpha", type=float, default=0.05, help="level of significance (0.05)"),
         _argument("--per-dataset", action="store_true", help="also every data set's mean"),
@@ -189,7 +243,9 @@ def build_parser() -> OneLineParser:
         "130 interrupted, 143 terminated.",
     )
     parser.add_argument("--version", action="version", version=f"priorwise {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    commands = parser.add_subparsers(
+        dest="command", required=True, title="commands", metavar="COMMAND"
+    )
     parser.commands = commands.choices
     for name, (module, text, arguments) in _COMMANDS.items():
         command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")

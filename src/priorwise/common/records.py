@@ -22,6 +22,7 @@ import numpy as np
 
 from priorwise import _core
 from priorwise.common.docstrings import hook
+from priorwise.common.documents import describe_fields
 
 Length = int | str | None
 """Of an axis: a number, a name that stands for one, or any."""
@@ -129,6 +130,9 @@ class Record:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         Record.kinds[cls.__name__] = cls
+        if "__repr__" not in vars(cls):
+            # A dataclass writes one of its own, with all numbers, unless the class has one.
+            cls.__repr__ = describe_fields  # type: ignore[method-assign]
 
     @classmethod
     @cache

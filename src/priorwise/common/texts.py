@@ -1,8 +1,26 @@
-"""Texts with numbers."""
+"""Texts with numbers, and the names of scores."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from types import MappingProxyType
+
+SCORE_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "cross_entropy": "log-loss",
+        "brier": "Brier",
+        "zero_one_loss": "error",
+        "hand_till_auc": "AUC",
+        "rmse": "RMSE",
+        "kl_divergence": "KL divergence",
+        "conditional_log_likelihood": "log-likelihood",
+    }
+)
+"""What texts, tables and pages call each score of `priorwise.evaluation.SCORES`."""
+
+LOG_LOSS, BRIER, ERROR, AUC, RMSE = list(SCORE_NAMES.values())[:5]
+"""The names of the scores that reports show."""
 
 
 def count(number: float, noun: str, plural: str | None = None) -> str:
@@ -12,6 +30,16 @@ def count(number: float, noun: str, plural: str | None = None) -> str:
     ('1 row', '2,000 rows', '3 classes')
     """
     return f"{number:,.15g} {noun if number == 1 else plural or noun + 's'}"
+
+
+def say_missing(names: Sequence[str], role: str = "column") -> str:
+    """Return that columns are missing; all of them are named.
+
+    >>> say_missing(["age"]), say_missing(["age", "job"])
+    ("column 'age' is missing", "columns 'age', 'job' are missing")
+    """
+    listed = ", ".join(map(repr, names))
+    return f"{role} {listed} is missing" if len(names) == 1 else f"{role}s {listed} are missing"
 
 
 def show_probability(p: float, digits: int = 3) -> str:

@@ -14,6 +14,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.documents import Collection
 from priorwise.common.files import check_regular_file
 from priorwise.common.runtime import warn_user
 from priorwise.common.texts import count
@@ -141,7 +142,7 @@ def _read_tables(parts: Sequence[FilePart], keep_index: bool) -> Any:
     for i, part in enumerate(parts):
         others = {f.name for f in tables[i].schema if not arrow.types.is_null(f.type)} & texts
         if any(not arrow.types.is_string(tables[i].schema.field(name).type) for name in others):
-            tables[i] = reopen(part, None, frozenset(others)).read_whole()
+            tables[i] = reopen(part, frozenset(others)).read_whole()
     return arrow.concat_tables(
         [table.select(tables[0].column_names) for table in tables], promote_options="permissive"
     )
@@ -303,7 +304,7 @@ def find_datasets(
         if name in datasets:
             raise ValueError(f"two files in {folder} are called {name!r}: {path.name}")
         datasets[name] = FileDataset(str(path), target, kind, **reading)
-    return dict(sorted(datasets.items()))
+    return Collection(sorted(datasets.items()))
 
 
 def _stem(path: Path) -> str:

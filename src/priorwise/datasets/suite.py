@@ -7,12 +7,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.documents import Catalogue, Collection
 from priorwise.common.validation import check_choice
 
 
@@ -22,7 +22,7 @@ def _read_suites() -> Mapping[str, Mapping[str, int]]:
     lines = files(__package__).joinpath("suites.csv").read_text(encoding="utf-8").splitlines()
     for row in csv.DictReader(lines):
         suites.setdefault(row["suite"], {})[row["name"]] = int(row["number"])
-    return MappingProxyType({name: MappingProxyType(suite) for name, suite in suites.items()})
+    return Catalogue({name: Catalogue(suite) for name, suite in suites.items()})
 
 
 SUITES = _read_suites()
@@ -107,7 +107,7 @@ def fetch_suite(
     """
     check_choice("name", name, sorted(SUITES))
     home = None if cache is None else os.fspath(cache)
-    return {
-        key: OpenMLDataset(number, _OPENML_NAMES.get(key, key), home)
+    return Collection(
+        (key, OpenMLDataset(number, _OPENML_NAMES.get(key, key), home))
         for key, number in SUITES[name].items()
-    }
+    )

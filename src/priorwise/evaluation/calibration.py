@@ -10,13 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 
 from priorwise.common.docstrings import describe
+from priorwise.common.documents import describe_fields
+from priorwise.common.registered import with_registered_methods
 from priorwise.common.validation import check_choice, check_number
 from priorwise.evaluation.predictions import PREDICTIONS, Predictions, check_predictions
 
 _SCORE_NAMES = ("brier", "log_loss")
 
 
-@dataclass(frozen=True)
+@with_registered_methods
+@dataclass(frozen=True, repr=False)
 class ReliabilityCurve:
     """Frequency of an event at each predicted probability, made monotone.
 
@@ -44,6 +47,9 @@ class ReliabilityCurve:
     observed: NDArray[np.float64]
     weight: NDArray[np.float64]
     event: Any
+
+    def __repr__(self) -> str:
+        return describe_fields(self)
 
 
 @dataclass(frozen=True)
@@ -186,10 +192,9 @@ def decompose(
     score : {"brier", "log_loss"}
         The score, in nats for "log_loss".
     event : class label, optional
-        The class whose probability is judged. By default the parts of "brier" are summed over
-        all classes, and the score is that of :func:`~priorwise.evaluation.brier`. For "log_loss"
-        the default needs two classes, and the score is that of
-        :func:`~priorwise.evaluation.cross_entropy`.
+        The class whose probability is judged; by default the second of two classes. Of more
+        classes, the parts of "brier" are summed by default, so that the score is that of
+        :func:`~priorwise.evaluation.brier`; "log_loss" needs an event there.
 
     Returns
     -------
@@ -204,7 +209,7 @@ def decompose(
     """
     check_choice("score", score, _SCORE_NAMES)
     given = check_predictions(y_true, proba, labels, sample_weight)
-    if event is None and score == "brier":
+    if event is None and score == "brier" and given.n_classes != 2:
         parts = [_decompose_event(given, column, score) for column in range(given.n_classes)]
         return ScoreDecomposition(*(sum(values) for values in zip(*parts, strict=True)))
     return ScoreDecomposition(*_decompose_event(given, _event_column(given, event), score))

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.docstrings import describe
-from priorwise.common.numeric import softmax
 from priorwise.common.plots import (
     AXES,
     BLUE,
@@ -22,6 +21,7 @@ from priorwise.common.plots import (
 )
 from priorwise.common.texts import count, show_probability
 from priorwise.common.validation import check_number
+from priorwise.data.tables.dates import DateSeconds, show_date
 from priorwise.steps.explanation import Explanation, FeatureShape, GlobalExplanation
 from priorwise.steps.explanation.formats import as_text
 
@@ -99,9 +99,8 @@ def plot_explanation(
                                             ["", *notes, ""], strict=True)):  # fmt: skip
         axes.annotate(f"{size:+.2f}  {note}".rstrip(), (1.01, line), va="center", fontsize=8,
                       xycoords=("axes fraction", "data"), annotation_clip=False)  # fmt: skip
-    against = "the mean of the classes" if explanation.reference is None else explanation.reference
-    axes.set_xlabel(f"log-odds against {against}")
-    proba = softmax(explanation.log_odds[[row]])[0, k]
+    axes.set_xlabel(f"log-odds: {explanation.meaning}", parse_math=False)
+    proba = explanation.probabilities[row, k]
     axes.set_title(
         f"class {explanation.classes[k]}: probability {show_probability(proba)}", parse_math=False
     )
@@ -252,9 +251,7 @@ def plot_shape(
     few = len(classes) <= len(CLASS_COLOURS)
     colours = {k: CLASS_COLOURS[k if few else place] for place, k in enumerate(drawn)}
     labels = {k: str(classes[k]) for k in drawn}
-    reference = explanation.explanation.reference
-    against = "the mean of the classes" if reference is None else reference
-    title = f"contribution to the log-odds\nagainst {against}"
+    title = f"contribution to the log-odds\n{explanation.explanation.meaning}"
     if shape.is_numeric:
         axes = new_axes(ax, (6.0, 4.0))
         _draw_numbers(axes, shape, colours, labels)
@@ -279,6 +276,9 @@ def _draw_numbers(
     """Draw lines over numbers, and points for missing values at their right."""
     known = [i for i, value in enumerate(shape.values) if value is not None]
     x = np.array([shape.values[i] for i in known])
+    if known and isinstance(shape.values[known[0]], DateSeconds):
+        axes.xaxis.set_major_formatter(lambda value, _: show_date(value)[:10])
+        axes.tick_params(axis="x", labelrotation=30)
     for k, colour in colours.items():
         mean, low, high = (part[known, k] for part in (shape.mean, shape.low, shape.high))
         axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.documents import Description, Document
 from priorwise.common.files import write_whole
 from priorwise.common.numeric import LEAST_PROBABILITY
 from priorwise.common.records import Record
@@ -206,7 +207,7 @@ def _encode(values: NDArray[Any], kind: str) -> str:
     return b64encode(values.astype(f"<{kind}").tobytes()).decode("ascii")
 
 
-FORMAT = 6
+FORMAT = 7
 _PARTS = ("arrays.js", "values.js", "trees.js", "networks.js", "linear.js")
 """Parts of the evaluator, which share its scope."""
 
@@ -242,7 +243,8 @@ def export_json(
     Returns
     -------
     dict
-        The description, of values that `json.dumps` takes. Arrays are base64.
+        The description, of values that `json.dumps` takes. Arrays are base64. Its bare value names
+        the parts only.
 
     Examples
     --------
@@ -255,7 +257,7 @@ def export_json(
     if path is not None:
         text = json.dumps(description, separators=(",", ":"), allow_nan=False)
         write_whole(path, "the JSON", text)
-    return description
+    return Description(description, path=path)
 
 
 def describe_model(model: Any, *, inner_rows: bool, plain_records: bool) -> dict[str, Any]:
@@ -271,7 +273,7 @@ def describe_model(model: Any, *, inner_rows: bool, plain_records: bool) -> dict
     return {
         "format": FORMAT,
         "classes": classes,
-        "features": exported.features,
+        "features": exported.columns,
         "readers": [[_list_rules(rules) for rules in reader] for reader in exported.readers],
         "model": _Describer(exported, inner_rows, plain_records).describe(exported.step, 0),
     }
@@ -292,7 +294,7 @@ def javascript_evaluator() -> str:
     """
     spaces = "".join(f"\\u{ord(space):04x}" for space in SPACES)
     parts = "\n".join(map(read_asset, _PARTS)).replace("WHITE_SPACE", spaces)
-    return read_asset("evaluator.js").replace("// PARTS\n", parts)
+    return Document(read_asset("evaluator.js").replace("// PARTS\n", parts))
 
 
 class _Describer:

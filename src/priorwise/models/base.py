@@ -22,11 +22,19 @@ from priorwise.models.datasets.fitting import (
     count_affordable,
     fit_dataset,
 )
+from priorwise.models.decisions import summarise_scores
 from priorwise.models.descriptions import TRAINING_ROWS
 from priorwise.models.fitted import FittedClassifier
+from priorwise.models.intervals import (
+    HELD_OUT,
+    ROWS_TO_CALIBRATE,
+    RowsToCalibrate,
+    take_calibration,
+)
 from priorwise.models.memory import Smaller, TableSize, reduce
 from priorwise.models.training_table import TrainingTable
-from priorwise.steps.step import Step, summarise_scores
+from priorwise.steps.intervals import Calibration
+from priorwise.steps.step import Step
 from priorwise.streaming.fit import StreamedModel
 
 
@@ -84,6 +92,8 @@ class TableClassifier(FittedClassifier):
         "n_features_in_": int,
         "feature_names_in_": np.ndarray,
         "set_scores_": np.ndarray,
+        "calibration_": Calibration,
+        ROWS_TO_CALIBRATE: RowsToCalibrate,
         "oof_proba_": np.ndarray,
         "n_passes_": int,
         "n_sampled_": int,
@@ -141,6 +151,8 @@ class TableClassifier(FittedClassifier):
 
         They are kept in 32 bits: of many rows they are a large part of the model.
         """
+        held_out = fitted.get(HELD_OUT, fitted.get("oof_proba_"))
+        fitted[ROWS_TO_CALIBRATE] = RowsToCalibrate.draw(table, held_out)
         if "oof_proba_" in fitted:
             fitted["set_scores_"] = summarise_scores(fitted["oof_proba_"], table.y, table.weights)
             given = table.to_given_rows(fitted["oof_proba_"])
@@ -159,6 +171,7 @@ class TableClassifier(FittedClassifier):
         if hasattr(encoder, "feature_names_in_"):
             features["feature_names_in_"] = encoder.feature_names_in_
         learnt = {"encoder_": encoder, "classes_": classes, **features, **fitted}
+        learnt.pop(HELD_OUT, None)
         kept = {
             name: value
             for name, value in vars(self).items()
@@ -166,6 +179,14 @@ class TableClassifier(FittedClassifier):
         }
         self.__dict__ = {**kept, **learnt}
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is stored: the calibration, and not the rows it is measured on."""
+        state = dict(super().__getstate__())
+        if ROWS_TO_CALIBRATE in state:
+            state["calibration_"] = take_calibration(self)
+            state.pop(ROWS_TO_CALIBRATE)
+        return state
 
     def check_learnt(self) -> None:
         check_fitted(self, "encoder_", "step_", "classes_", "class_count_", "n_features_in_")
@@ -184,7 +205,7 @@ class TableClassifier(FittedClassifier):
         n_labels = [len(one.labels) for one in encoder.categories_]
         self.step_.check_features(encoder.is_nominal_, n_labels)
         if hasattr(self, "set_scores_"):
-            check_numbers("set_scores_", self.set_scores_, None, 2)
+            check_numbers("set_scores_", self.set_scores_, None, 3)
         if hasattr(self, "oof_proba_"):
             is_right = is_array(self.oof_proba_, np.float32, None, len(classes))
             require(is_right, "oof_proba_ has a wrong shape")

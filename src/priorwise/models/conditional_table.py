@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.docstrings import hook
 from priorwise.common.numeric import draw_seed, safe_log
+from priorwise.common.registered import with_registered_methods
 from priorwise.common.stored.checks import check_fitted, require
 from priorwise.common.validation import check_choice, check_number, check_weight
 from priorwise.counts import CodedRows, CountTree, label_contexts
@@ -24,7 +26,7 @@ from priorwise.models.context_lookup import ContextLookup
 from priorwise.models.given_columns import as_array, check_given, find_column, read_table
 from priorwise.models.rows_behind import find_ends, log_odds_variance, split_steps
 from priorwise.smoothing import Smoother
-from priorwise.smoothing.base import as_smoother
+from priorwise.smoothing.base import as_smoother, smooth_tree
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.explanation.uncertainty import share_variance
 
@@ -32,6 +34,7 @@ N_DRAWS = 1000
 """Draws behind the ends of an interval."""
 
 
+@with_registered_methods
 class ConditionalTable(ContextLookup):
     """The distribution of one nominal column given others, smoothed.
 
@@ -170,7 +173,7 @@ class ConditionalTable(ContextLookup):
         seed = draw_seed(self.random_state)
         smoother = choose_smoother(smoother, rows, score_on_held, seed=seed)
         tree = count_target(rows)
-        probabilities = smoother.smooth(tree, seed)
+        probabilities = smooth_tree(smoother, tree, seed)
         self.target_, self.given_, self.library_ = target, list(given), table.library
         self.categories_, self.classes_ = categories, as_array(categories[-1].labels)
         self.smoothing_, self.seed_ = smoother, seed
@@ -309,7 +312,7 @@ class ConditionalTable(ContextLookup):
         frame : pandas, polars or Arrow table, 2-d array, or list of lists
             Rows with the `given` columns.
         reference : class label, optional
-            The value of the target that log-odds are taken against; by default the mean over all.
+            The value of the target that log-odds are taken against; by default the mean of others.
 
         Returns
         -------
@@ -362,3 +365,13 @@ class ConditionalTable(ContextLookup):
             columns[f"p({value})"] = p
         chosen: Any = backend or self.library_ or "pandas"
         return nw.from_dict(columns, backend=chosen).to_native()
+
+    @hook
+    def describe_contexts(
+        self, nodes: NDArray[np.int32]
+    ) -> tuple[list[tuple[Any, ...]], NDArray[np.float64]]:
+        """Return the values of contexts, given as nodes of `count_tree_`, and their rows."""
+        labels = [one.labels for one in self.categories_[:-1]]
+        columns = label_contexts(self.count_tree_, labels)
+        values = [tuple(column[node] for column in columns) for node in nodes.tolist()]
+        return values, self._rows(self.probabilities_, nodes)

@@ -9,9 +9,12 @@ from priorwise.common.numeric import draw_dirichlet, safe_log
 from priorwise.counts import CountTree
 from priorwise.smoothing import HDP, Smoother
 from priorwise.smoothing.hdp import draw_missing_levels
-from priorwise.steps.intervals import MAX_VARIANCE, TINY
 
 LEAST_COUNT = 1e-3
+TINY = 1e-100
+"""Probabilities below it are taken as this large."""
+MAX_VARIANCE = 1e6
+"""Variances are cut off here: such a probability may be anything."""
 
 
 def count_rows_behind(

@@ -11,6 +11,7 @@ import numpy as np
 from priorwise.common.texts import count, show_percent
 from priorwise.counts.packed_trees import EQUAL_BIT, MISSING_BIT, expand_rows
 from priorwise.report.html import paragraph, section, zoomed
+from priorwise.report.scores import member_table
 from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text, show_number
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees.decision_tree import describe_branch
@@ -37,12 +38,12 @@ class Node:
 
 
 def structure_section(model: Any) -> str:
-    """Return a picture for each member that has a network or a tree, or else what there is."""
+    """Return the members with their weights, and a picture of each that has a network or a tree."""
     pictures = [zoomed(picture, text) for picture, text in _list_pictures(model, "")]
     note = paragraph("Pictures scroll in their frames; the buttons change their size.", "screen")
     if not pictures:
         note = paragraph(f"There is no picture of it: {model.step_.describe()}.")
-    return section("structure", "What it looks like inside", note, *pictures)
+    return section("structure", "What is inside", member_table(model), note, *pictures)
 
 
 def _list_pictures(model: Any, name: str) -> Iterator[tuple[Picture, str]]:
@@ -170,12 +171,13 @@ def draw_network(network: Any, title: str) -> Picture:
     Arcs go down on the right side of the features, so that none is hidden.
     """
     order, names = network.order, network.feature_names
-    place = {i: 4.0 + LINE * (k + 1) for k, i in enumerate(order)}
+    first = int(network.class_name is not None)
+    place = {i: 4.0 + LINE * (k + first) for k, i in enumerate(order)}
     arcs = [(p, c, rank) for c in order for rank, p in enumerate(network.parents[c])]
     longest = max((place[c] - place[p] for p, c, _ in arcs), default=0.0)
     width = BOX + 20 + min(0.45 * longest, 360.0)
     text = "; ".join(f"{names[p]} to {names[c]}" for p, c, _ in arcs[:12])
-    height = LINE * (len(order) + 1) + 8
+    height = LINE * (len(order) + first) + 8
     picture = Picture(width, height, title, text or "no arcs between features")
     for parent, child, rank in arcs:
         y, to_y = place[parent] + 12, place[child] + 12
@@ -186,9 +188,9 @@ def draw_network(network: Any, title: str) -> Picture:
         picture.add("path", d=path, stroke_width=1.6, stroke_dasharray=DASHES[rank % 4], **style)
         tip = f"M{BOX + 8:.1f} {to_y - 4:.1f} L{BOX:.1f} {to_y:.1f} L{BOX + 8:.1f} {to_y + 4:.1f} Z"
         picture.add("path", d=tip, fill=f"var({COLOURS[rank % 4]})")
-    boxes = [(4.0, network.class_name), *((place[i], names[i]) for i in order)]
+    boxes = [(4.0, network.class_name)] * first + [(place[i], names[i]) for i in order]
     for k, (y, name) in enumerate(boxes):
-        fill, corner = ("--fill", 0) if k == 0 else ("--panel", 6)
+        fill, corner = ("--fill", 0) if k < first else ("--panel", 6)
         picture.rect(1, y, BOX - 2, 24, fill, stroke="var(--neutral)", rx=corner)
         picture.text(BOX / 2, y + 17, cut_text(str(name), 22), text_anchor="middle")
     return picture

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from priorwise.counts import CountTree
 from priorwise.smoothing.additive import HierarchicalShrinkage
-from priorwise.smoothing.base import Smoother
+from priorwise.smoothing.base import Smoother, smooth_tree
 from priorwise.smoothing.pruning_average import PruningAverage
 
 
@@ -37,7 +37,7 @@ class BestOf(Smoother, name="best"):
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
         candidates = self.candidates()
         if len(candidates) == 1:
-            return candidates[0].smooth(tree, seed)
+            return smooth_tree(candidates[0], tree, seed)
         raise ValueError(
             "smoothers must have a single candidate to smooth a tree: the best of several is "
             "chosen by a model, on rows the counts have not seen"

@@ -49,6 +49,10 @@ class Pool(Step):
     def n_classes(self) -> int:
         return len(self.intercept)
 
+    @property
+    def n_kinds(self) -> int:
+        return max(len(self.members), 1)
+
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         probabilities = [member.predict(columns, n_threads) for member in self.members]
         if not probabilities:
@@ -67,27 +71,6 @@ class Pool(Step):
         weights = dict(zip(self.names, self.weight.tolist(), strict=True))
         return Explanation.pool(members, weights, self.intercept)
 
-    def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:
-        """What the variance of the scores is made of.
-
-        "within" is the variance of the members' scores, whose errors go together since they learn
-        from the same rows; "between" is how much the members differ.
-        """
-        weight = self.weight
-        if not self.members:
-            return {"between": np.zeros_like(proba)}
-        shares = np.abs(weight) / max(np.abs(weight).sum(), np.finfo(float).tiny)
-        probabilities = [member.predict(columns, n_threads) for member in self.members]
-        scores = np.stack([np.log(np.maximum(p, self.floor)) for p in probabilities])
-        scores -= scores.mean(axis=2, keepdims=True)
-        mean = np.tensordot(shares, scores, axes=1)
-        between = np.tensordot(shares, (scores - mean) ** 2, axes=1)
-        deviation = np.zeros_like(mean)
-        for one, member, own_proba in zip(weight, self.members, probabilities, strict=True):
-            variance = member.spread_as_member(columns, own_proba, n_threads)
-            deviation += abs(one) * np.sqrt(variance)
-        return {"within": deviation**2, "between": between * weight.sum() ** 2}
-
     def describe(self) -> str:
         return f"{len(self.members)} members"
 
@@ -95,19 +78,9 @@ class Pool(Step):
         if not self.members:
             return super().list_parts()
         return [
-            (name, f"{member.describe()}, weight {weight:.2f}", member)
+            (name, f"{member.describe()}, weight {weight:z.2f}", member)
             for name, member, weight in zip(self.names, self.members, self.weight, strict=True)
         ]
-
-    def spread_rule(self) -> dict[str, Any]:
-        if not self.members:
-            return {"kind": "boosters", "n_folds": 0}
-        members = [member.spread_rule() for member in self.members]
-        for rule in members:
-            if rule["kind"] == "forest":
-                # A pool needs to know how much the trees differ, and no more.
-                del rule["inverse"]
-        return {"kind": "pool", "members": members}
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,15 +111,13 @@ class Boosted(Step):
         return self.base.n_classes
 
     @property
+    def n_kinds(self) -> int:
+        return self.base.n_kinds
+
+    @property
     def n_folds(self) -> int:
         """Number of boosters that have not seen one of the folds."""
         return self.trees.n_trees // self.n_rounds - int(self.whole_share > 0.0)
-
-    @property
-    def fold_scale(self) -> float:
-        """What the values of the boosters of the folds are multiplied by."""
-        n_trees = self.trees.n_trees
-        return (1.0 - self.whole_share) * n_trees / (self.n_rounds * self.n_folds)
 
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         score = self.base.intercept
@@ -168,15 +139,6 @@ class Boosted(Step):
         weights = {**pooled.member_weights, BOOSTING: 1.0}
         return Explanation.pool(members, weights, self.base.intercept)
 
-    def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:
-        """That of the base if it has members, else how much the boosters of the folds differ."""
-        if self.base.members:
-            return self.base.spread_parts(columns, proba, n_threads)
-        added = self.trees.sum_by_group(columns, self.n_rounds, n_threads)[: self.n_folds]
-        added /= self.fold_scale
-        added -= added.mean(axis=2, keepdims=True)
-        return {"between": added.var(axis=0)}
-
     def describe(self) -> str:
         return self.trees.describe()
 
@@ -184,16 +146,6 @@ class Boosted(Step):
         if not self.base.members:
             return super().list_parts()
         return [*self.base.list_parts(), (BOOSTING, self.trees.describe(), self.trees)]
-
-    def spread_rule(self) -> dict[str, Any]:
-        if self.base.members:
-            return self.base.spread_rule()
-        return {
-            "kind": "boosters",
-            "n_folds": self.n_folds,
-            "n_rounds": self.n_rounds,
-            "fold_scale": self.fold_scale,
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,17 +173,8 @@ class Reread(Step):
     def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
         return self.step.explain(self.encoder.read(columns.X), names, n_threads)
 
-    def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:
-        return self.step.spread_parts(self.encoder.read(columns.X), proba, n_threads)
-
-    def spread_as_member(self, columns: Columns, proba: Floats, n_threads: int) -> Floats:
-        return self.step.spread_as_member(self.encoder.read(columns.X), proba, n_threads)
-
     def describe(self) -> str:
         return self.step.describe()
-
-    def spread_rule(self) -> dict[str, Any]:
-        return self.step.spread_rule()
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,15 +201,8 @@ class Foreign(Step):
         proba = self.predict(columns, n_threads)
         return Explanation.from_probabilities(names.classes, names.features, proba)
 
-    def spread_as_member(self, columns: Columns, proba: Floats, n_threads: int) -> Floats:
-        """Return zeros: nothing is known of it."""
-        return np.zeros_like(proba)
-
     def describe(self) -> str:
         return type(self.model).__name__
-
-    def spread_rule(self) -> dict[str, Any]:
-        return {"kind": "none"}
 
 
 def join_probabilities(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from priorwise.common.records import number, numbers, part
 from priorwise.counts.packed_trees import NodeRows, PackedTrees, SingleRows, expand_rows
 from priorwise.data.columns import Columns
 from priorwise.steps.explanation import Explanation
-from priorwise.steps.intervals import dirichlet_spread
 from priorwise.steps.step import Floats, Names, Step
 
 
@@ -30,8 +29,7 @@ class Trees(Step):
     `normalise` the result is divided by its sum.
 
     `weight` is that of the training rows of each node; empty if it is the threshold of leaves.
-    `inverse` is one over the rows that the estimate of each node is worth; empty for forests, of
-    which the leaves say it. With a `strength` c above zero, rows follow from the counts of classes
+    With a `strength` c above zero, rows follow from the counts of classes
     at the leaves: p = (n + c p_parent) / (N + c).
     """
 
@@ -42,7 +40,6 @@ class Trees(Step):
     owner: NDArray[np.int32] = numbers("n_owners", dtype=np.int32, least=0)
     bandwidth: Floats = numbers("n_bandwidths", least=0.0)
     weight: Floats = numbers("n_weights", least=0.0)
-    inverse: Floats = numbers("n_inverse", least=0.0)
     strength: float = number(least=0.0, default=0.0)
 
     def check_rules(self) -> None:
@@ -59,7 +56,7 @@ class Trees(Step):
             n_rows = n_nodes
         if n_rows != n_nodes or self.n_trees == 0:
             raise ValueError("every node needs a row of numbers, and there must be a tree")
-        for name in ("owner", "bandwidth", "weight", "inverse"):
+        for name in ("owner", "bandwidth", "weight"):
             if len(getattr(self, name)) not in (0, n_nodes):
                 raise ValueError(f"{name} must have a number for every node, or none")
 
@@ -137,47 +134,11 @@ class Trees(Step):
             support=self._find_support(columns, n_threads),
         )  # fmt: skip
 
-    def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:
-        """What the variance of the scores is made of.
-
-        Of a single tree, the rows behind the nodes on the path. Of a forest, "between" is how much
-        the trees differ, "leaves" how few rows their leaves have.
-        """
-        if len(self.inverse):
-            behind = self.average(columns, self.inverse[:, None], n_threads)[:, 0]
-            return {"path": dirichlet_spread(proba, behind)}
-        rows = expand_rows(self.rows)
-        table = np.column_stack([rows * rows, 1.0 / np.maximum(self._find_leaf_rows(), 0.5)])
-        mean = self.average(columns, table.astype(np.float32), n_threads)
-        return forest_parts(proba, mean[:, :-1], mean[:, -1])
-
     def describe(self) -> str:
         n_nodes, n_leaves = self.trees.n_nodes, int(self.trees.is_leaf.sum())
         if self.n_trees == 1:
             return f"a tree with {n_nodes:,} nodes, {n_leaves:,} of them leaves"
         return f"{self.n_trees:,} trees with {n_nodes:,} nodes"
-
-    def spread_rule(self) -> dict[str, Any]:
-        is_leaf = self.trees.is_leaf
-        if len(self.inverse):
-            return {"kind": "tree", "inverse": self.inverse[is_leaf]}
-        rows = self.trees.leaf_weight
-        return {"kind": "forest", "inverse": (1.0 / np.maximum(rows, 0.5)).astype(np.float32)}
-
-    def sum_by_group(self, columns: Columns, n_trees: int, n_threads: int = 1) -> Floats:
-        """Return `n_trees` times the mean of each group of `n_trees` successive trees.
-
-        The shape is (n_groups, n_rows, n_classes).
-        """
-        start, groups, rows = self.trees.tree_start, [], expand_rows(self.rows)
-        for first in range(0, self.n_trees, n_trees):
-            last = min(first + n_trees, self.n_trees)
-            mean = _core.average_forest(
-                self.trees.take(first, last), columns.in_feature_order(), columns.n_rows,
-                rows[start[first] : start[last]], n_threads,
-            )  # fmt: skip
-            groups.append(n_trees * mean)
-        return np.stack(groups)
 
     def _contribute(self, columns: Columns, rows: NodeRows, n_threads: int) -> Floats:
         """Return the steps of rows of the nodes along the paths, the mean over the trees."""
@@ -206,7 +167,7 @@ class Trees(Step):
         mean over all splits on the feature that a row passes.
         """
         parent, weight = self.trees.find_parents(), self.weight
-        if len(self.inverse):
+        if self.n_trees == 1 and len(weight):
             support = self._find_last_rows(columns, parent, n_threads)
         else:
             if len(weight) == 0:
@@ -234,20 +195,6 @@ class Trees(Step):
             support[row[first], feature[first]] = self.weight[node[first]]
             node = above
         return support
-
-
-def forest_parts(proba: Floats, squares: Floats, inverse: Floats) -> dict[str, Floats]:
-    """Return what the variance of the scores of a mean of trees is made of.
-
-    `squares` are the means of the trees' squared probabilities, `inverse` that of one over the rows
-    of the leaves.
-    """
-    between = np.maximum(squares - proba * proba, 0.0).sum(axis=1)
-    share = between / np.maximum((proba * (1.0 - proba)).sum(axis=1), 1e-12)
-    return {
-        "leaves": dirichlet_spread(proba, inverse),
-        "between": dirichlet_spread(proba, np.clip(share, 1e-6, 1.0)),
-    }
 
 
 Places = NDArray[np.intp]

@@ -13,6 +13,7 @@ import numpy as np
 
 from priorwise import _core
 from priorwise.common.container import ContainerError, from_bytes, read_entries, to_bytes
+from priorwise.common.documents import Description, Listing
 from priorwise.common.estimator import Estimator
 from priorwise.common.files import check_regular_file, open_whole
 from priorwise.common.records import Record
@@ -141,7 +142,7 @@ def _describe_table(model: Any) -> dict[str, Any]:
         entries["features"] = [
             _describe_feature(name, next(categories).labels if nominal else None, i, encoder)
             for i, (name, nominal) in enumerate(
-                zip(names, encoder.is_nominal_.tolist(), strict=True)
+                zip(names, encoder.is_nominal_[:n_features].tolist(), strict=True)
             )
         ]
     if n_classes <= MAX_FEATURES:
@@ -153,6 +154,8 @@ def _describe_feature(name: Any, labels: list[Any] | None, i: int, encoder: Any)
     kind = "numeric" if labels is None else "nominal"
     if labels is None and i in encoder.orders_:
         kind, labels = "ordered", encoder.orders_[i].labels
+    if i in encoder.dates_:
+        kind = "date"
     entry: dict[str, Any] = {"name": name, "kind": kind}
     if labels is not None:
         entry["n_categories"] = len(labels)
@@ -305,7 +308,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
         header = read_entries(file, source=str(path))
     if header.pop("kind", None) != KIND:
         raise ContainerError("the file holds no model", str(path))
-    return header
+    return Description(header)
 
 
 def list_trusted_types() -> list[str]:
@@ -326,4 +329,4 @@ def list_trusted_types() -> list[str]:
     True
     """
     types = {*COPIED_TYPES, *(state.type for state in list_states().values())}
-    return sorted(f"{one.__module__}.{one.__qualname__}" for one in types)
+    return Listing(sorted(f"{one.__module__}.{one.__qualname__}" for one in types))

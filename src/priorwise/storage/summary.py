@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from priorwise.common.documents import Document
+from priorwise.common.registered import with_registered_methods
 from priorwise.common.stored.values import StateTypes
-from priorwise.common.texts import show_percent
+from priorwise.common.texts import ERROR, LOG_LOSS, RMSE, count, show_percent
 from priorwise.data.encoding.schema import ColumnSchema
+from priorwise.data.tables.dates import show_date
 from priorwise.storage.model_file import list_states
 
 N_SHOWN = 20
@@ -27,7 +30,8 @@ class ModelPart:
     n_bytes: int
 
 
-@dataclass(frozen=True)
+@with_registered_methods
+@dataclass(frozen=True, repr=False)
 class ModelSummary:
     """What is inside an estimator; printed, it is a text of a few lines.
 
@@ -57,7 +61,7 @@ class ModelSummary:
     parts: tuple[ModelPart, ...]
     n_bytes: int
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
         lines = [f"{self.class_name}({given:.200})"]
         if self.n_rows is None:
@@ -74,7 +78,12 @@ class ModelSummary:
             ]
             more = ", ..." if len(self.class_counts) > N_SHOWN else ""
             lines.append(f"{len(self.class_counts)} classes: {', '.join(shares)}{more}")
-        lines += [f"  {p.name:20} {p.content:50} {format_bytes(p.n_bytes):>9}" for p in self.parts]
+        lines += [
+            f"  {p.name:20} {p.content:50} {format_bytes(p.n_bytes):>9}"
+            for p in self.parts[:N_SHOWN]
+        ]
+        if len(self.parts) > N_SHOWN:
+            lines.append(f"  and {count(len(self.parts) - N_SHOWN, 'more part')}")
         return "\n".join([*lines, f"  {'all arrays':71} {format_bytes(self.n_bytes):>9}"])
 
 
@@ -171,7 +180,8 @@ def write_card(model: Any) -> str:
         "## Limits": _describe_limits(summary),
         "## How to reproduce": _describe_call(model, summary),
     }
-    return "\n\n".join(f"{title}\n\n{text}" for title, text in sections.items() if text) + "\n"
+    texts = [f"{title}\n\n{text}" for title, text in sections.items() if text]
+    return Document("\n\n".join(texts) + "\n", is_markdown=True)
 
 
 def _describe_model(model: Any, summary: ModelSummary) -> str:
@@ -212,7 +222,7 @@ def _describe_scores(model: Any) -> str:
             f"On {report.n_rows:,} training rows, each judged by members that have not seen it; "
             "the last line is what the model gives.",
             "",
-            "| member | RMSE | log-loss | error rate |",
+            f"| member | {RMSE} | {LOG_LOSS} | {ERROR} |",
             "|---|---:|---:|---:|",
             *rows,
         ]
@@ -235,7 +245,11 @@ def _describe_values(column: ColumnSchema) -> str:
         shown = ", ".join(_cell(label) for label in column.labels[:N_LABELS])
         n_more = len(column.labels) - N_LABELS
         return f"{shown} and {n_more} more" if n_more > 0 else shown
-    return "no numbers" if column.least is None else f"{column.least:.7g} to {column.largest:.7g}"
+    if column.least is None or column.largest is None:
+        return "no dates" if column.kind == "date" else "no numbers"
+    if column.kind == "date":
+        return f"{show_date(column.least)} to {show_date(column.largest)}"
+    return f"{column.least:.7g} to {column.largest:.7g}"
 
 
 def _describe_limits(summary: ModelSummary) -> str:

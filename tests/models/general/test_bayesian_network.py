@@ -105,7 +105,7 @@ def test_inference_is_that_of_the_joint_distribution(network: BayesianNetwork) -
         fits = np.all([rows[name] == value for name, value in given.items()], axis=0)
         target = "a" if "a" not in given else "d"
         expected = pd.Series(joint * fits).groupby(rows[target]).sum()
-        result = network.conditional(target, given)
+        result = network.query(target, given)
         np.testing.assert_allclose([*result.values()], expected / expected.sum(), rtol=1e-12)
         if given:
             one = pd.DataFrame([given])
@@ -237,14 +237,30 @@ def test_wrong_parameters_are_named(frame: pd.DataFrame, options: dict, message:
         BayesianNetwork(**options).fit(frame)
 
 
+def test_columns_of_many_numbers_are_refused_by_name(frame: pd.DataFrame) -> None:
+    height = np.random.default_rng(0).normal(size=len(frame))
+    for values in (height, np.arange(len(frame))):
+        rows = frame.assign(height=values)
+        for fit in (BayesianNetwork(ARCS).fit, BayesianNetwork("hill-climb").fit_dataset):
+            with pytest.raises(
+                ValueError, match="column 'height' must have at most 64 different n"
+            ):
+                fit(rows)
+    for accepted in (pd.qcut(height, 3), pd.Categorical(height), np.round(height)):
+        assert "height" in BayesianNetwork(ARCS).fit(frame.assign(height=accepted)).states_
+
+
 def test_wrong_queries_are_named(network: BayesianNetwork) -> None:
-    with pytest.raises(ValueError, match="target must be a variable of the network"):
-        network.conditional("z")
-    with pytest.raises(ValueError, match=r"given must have states of 'b' \('v0', 'v1'\), got 'x'"):
-        network.conditional("a", {"b": "x"})
+    with pytest.raises(ValueError, match="variables must be a variable of the network"):
+        network.query("z")
+    states = r"evidence must have states of 'b' \('v0', 'v1'\), got 'x'"
+    with pytest.raises(ValueError, match=states):
+        network.query("a", {"b": "x"})
     with pytest.raises(ValueError, match="given must have states of 'a'"):
         network.interval("b", {"a": "x"})
-    with pytest.raises(ValueError, match="given must not name the target, got 'a'"):
-        network.conditional("a", {"a": "v0"})
+    with pytest.raises(ValueError, match="evidence must not name variables asked for, got 'a'"):
+        network.map_query(["d", "a"], {"a": "v0"})
+    with pytest.raises(ValueError, match="variables must name each variable once"):
+        network.query(["a", "a"])
     with pytest.raises(ValueError, match="a column must be a variable of the network"):
         network.log_prob(pd.DataFrame({"z": ["v0"]}))

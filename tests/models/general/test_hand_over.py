@@ -30,7 +30,7 @@ def test_a_file_gives_its_tables(tmp_path: Path) -> None:
     network = read_bif(write(tmp_path, WEATHER))
     assert network.states_ == {"rain": ["yes", "no"], "wet grass": ["wet", "damp", "quite dry"]}
     np.testing.assert_array_equal(network.table("wet grass"), [[0.9, 0.1, 0.0], [0.1, 0.2, 0.7]])
-    assert network.conditional("rain", {"wet grass": "quite dry"}) == {"yes": 0.0, "no": 1.0}
+    assert network.query("rain", {"wet grass": "quite dry"}) == {"yes": 0.0, "no": 1.0}
     network.to_bif(tmp_path / "y.bif")
     again = read_bif(tmp_path / "y.bif")
     assert again.states_ == network.states_
@@ -125,8 +125,40 @@ def test_pyagrum_infers_the_same() -> None:
     inference.makeInference()
     for target in (0, 1):
         expected = inference.posterior(str(target)).toarray()
-        result = network.conditional(target, {int(name): int(v) for name, v in given.items()})
+        result = network.query(target, {int(name): int(v) for name, v in given.items()})
         np.testing.assert_allclose([*result.values()], expected, atol=1e-9)
+
+
+KNOWN = (
+    "alarm", "andes", "asia", "child", "hailfinder", "hepar2", "insurance", "sachs", "survey",
+    "win95pts",
+)  # fmt: skip
+
+
+@pytest.mark.skipif(not SHARED, reason="PRIORWISE_SHARED is not set")
+@pytest.mark.parametrize("name", KNOWN)
+def test_pyagrum_infers_the_same_in_known_networks(name: str) -> None:
+    pyagrum = pytest.importorskip("pyagrum")
+    network = read_bif(Path(str(SHARED), "networks", f"{name}.bif.gz"))
+    row = network.sample(random_state=1).iloc[0]
+    known = network.variables_[::7]
+    given = {name: row[name] for name in known}
+    free = [name for name in network.variables_ if name not in known]
+    inference = pyagrum.LazyPropagation(network.to_pyagrum())
+    inference.setEvidence(given)
+    inference.addAllTargets()
+    inference.addJointTarget({*free[:2]})
+    inference.makeInference()
+    for one, p in network.query(free, given, joint=False).items():
+        expected = inference.posterior(one).toarray()
+        np.testing.assert_allclose(p, expected, rtol=0.0, atol=1e-9)
+    for one in free[::5]:
+        expected = inference.posterior(one).toarray()
+        np.testing.assert_allclose(network.query(one, given), expected, rtol=0.0, atol=1e-9)
+    both = inference.jointPosterior({*free[:2]})
+    order = [free[:2].index(one) for one in reversed(both.names)]
+    result = np.transpose(np.asarray(network.query(free[:2], given)), order)
+    np.testing.assert_allclose(result, both.toarray(), rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -138,6 +170,6 @@ def test_pgmpy_infers_the_same() -> None:
     model = network.to_pgmpy()
     assert model.check_model()
     factor = VariableElimination(model).query(["0"], evidence=given, show_progress=False)
-    result = network.conditional(0, {2: 1, 3: 0})
+    result = network.query(0, {2: 1, 3: 0})
     expected = [factor.get_value(**{"0": str(state)}) for state in result]
     np.testing.assert_allclose([*result.values()], expected, atol=1e-9)

@@ -13,7 +13,6 @@ from priorwise.smoothing.base import Shrinkage
 from priorwise.structure import Network
 from priorwise.structure.networks import NetworkCounts
 from reference.network_cases import as_frame, make_codes
-from reference.spreads import SlowFactor
 
 PARENTS = (1, 0)
 
@@ -78,22 +77,6 @@ def test_support_counts_the_rows_that_a_score_was_learnt_from(rows: CodedRows) -
             known = columns[2][row] >= 0
             assert support[row, y] == (in_class[deepest].sum() if known else 0)
             assert n_unused[row, y] == (2 - deepest if known else 0)
-
-
-@pytest.mark.parametrize("min_rows", [0.0, 3.0])
-def test_spreads_are_those_of_the_slow_twin(
-    rows: CodedRows, min_rows: float, rng: np.random.Generator
-) -> None:
-    product = _core.pack_scores(factor_of(rows), min_rows)
-    columns = [column[:12].copy() for column in rows.columns]
-    columns[1][:3], columns[2][3] = 9, -1
-    proba = rng.dirichlet(np.ones(3), 12)
-    spread, slow = _core.sum_spreads(product, columns, proba, 2), SlowFactor(product)
-    for row in range(12):
-        codes = [int(column[row]) for column in columns]
-        expected = [slow.spread(codes, y, proba[row, y]) for y in range(3)]
-        np.testing.assert_allclose(spread[row], expected, rtol=1e-6)
-    assert (spread[:3] > spread[4:].min()).all()
 
 
 @pytest.mark.parametrize("weighted", [False, True])

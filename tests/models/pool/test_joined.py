@@ -7,10 +7,10 @@ import pytest
 
 from priorwise.common.runtime import Deadline
 from priorwise.models.linear.spline import SplineLogisticClassifier
+from priorwise.models.offset_boosting import BoostingPlan
 from priorwise.models.pool.members import JoinedMembers
 from priorwise.models.pool.plan import PoolPlan
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.offset_boosting import BoostingPlan
 
 PLAN = PoolPlan((), 5.0, 5.0, BoostingPlan(3, 0.3, 20, 2), optional="optional")
 N_ROWS = 600

@@ -29,7 +29,8 @@ from priorwise.common.records import numbers
 from priorwise.models.base import TableClassifier
 from priorwise.steps.linear.logistic import Pieces
 from priorwise.steps.pool import Reread
-from priorwise.steps.step import DEFAULT_FACTORS, DEFAULT_TAILS, Calibration, Step
+from priorwise.steps.step import Step
+from reference.log_odds import against_others
 
 FAST = [("line", SplineLogisticClassifier()), ("bayes", GaussianNB())]
 
@@ -68,8 +69,7 @@ class LearnsThreads(TableClassifier):
 
     def _learn(self, table):
         self.log.append(self.n_threads)
-        calibration = Calibration.of(DEFAULT_FACTORS, DEFAULT_TAILS, table.n_rows)
-        return {"step_": CountsThreads(calibration, np.bincount(table.y) / table.n_rows, self.log)}
+        return {"step_": CountsThreads(np.bincount(table.y) / table.n_rows, self.log)}
 
     def __sklearn_clone__(self):
         return LearnsThreads(self.log, self.n_jobs)
@@ -101,9 +101,7 @@ def test_pools_can_be_members_of_pools() -> None:
         assert not hasattr(member, "oof_proba_")
     log_p = np.log(outer.predict_proba(X[:20]))
     explanation = outer.explain(X[:20])
-    np.testing.assert_allclose(
-        explanation.log_odds, log_p - log_p.mean(axis=1, keepdims=True), atol=1e-9
-    )
+    np.testing.assert_allclose(explanation.log_odds, against_others(log_p), atol=1e-9)
 
 
 def test_the_flagship_takes_members_of_its_own_kind_and_of_others(
@@ -125,9 +123,7 @@ def test_the_flagship_takes_members_of_its_own_kind_and_of_others(
     np.testing.assert_array_equal(model.predict_proba(frame), again.predict_proba(frame))
     log_p = np.log(model.predict_proba(frame))
     explanation = model.explain(frame)
-    np.testing.assert_allclose(
-        explanation.log_odds, log_p - log_p.mean(axis=1, keepdims=True), atol=1e-9
-    )
+    np.testing.assert_allclose(explanation.log_odds, against_others(log_p), atol=1e-9)
     assert (explanation.members["tree"].contributions == 0.0).all()
 
 

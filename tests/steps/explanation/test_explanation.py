@@ -6,15 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import logit
 
 from priorwise.common.numeric import softmax
 from priorwise.steps.explanation import Explanation
+from reference.log_odds import against_others
 
 CLASSES, NAMES = np.array(["a", "b", "c"]), ("x0", "x1")
-
-
-def centred(scores):
-    return scores - scores.mean(axis=-1, keepdims=True)
 
 
 def draw_terms(rng):
@@ -25,14 +23,33 @@ def test_sums_have_no_remainder(rng):
     bias, terms = draw_terms(rng)
     explanation = Explanation.from_sums(CLASSES, NAMES, bias, terms)
     np.testing.assert_array_equal(explanation.remainder, 0.0)
-    np.testing.assert_allclose(explanation.log_odds, centred(bias + terms.sum(axis=1)), rtol=1e-12)
+    np.testing.assert_allclose(
+        explanation.log_odds, against_others(bias + terms.sum(axis=1)), rtol=1e-12
+    )
     assert explanation.n_rows == 5
+
+
+def test_log_odds_of_two_classes_are_log_p_over_one_minus_p(rng):
+    proba = rng.dirichlet(np.ones(2), 5)
+    explanation = Explanation.from_probabilities(CLASSES[:2], NAMES, proba)
+    np.testing.assert_allclose(explanation.log_odds, logit(proba), rtol=1e-9)
+    np.testing.assert_allclose(explanation.probabilities, proba, rtol=1e-9)
+    one = explanation.against("a")
+    np.testing.assert_allclose(one.log_odds[:, 1], logit(proba[:, 1]), rtol=1e-9)
+    np.testing.assert_allclose(one.probabilities, proba, rtol=1e-9)
+
+
+def test_probabilities_of_an_explanation_are_those_explained(rng):
+    proba = rng.dirichlet(np.ones(3), 5)
+    explanation = Explanation.from_probabilities(CLASSES, NAMES, proba)
+    for one in (explanation, explanation.against("b"), explanation.against("b").against("c")):
+        np.testing.assert_allclose(one.probabilities, proba, rtol=1e-9)
 
 
 def test_probabilities_without_terms_are_all_remainder(rng):
     proba = rng.dirichlet(np.ones(3), 5)
     explanation = Explanation.from_probabilities(CLASSES, NAMES, proba)
-    np.testing.assert_allclose(explanation.log_odds, centred(np.log(proba)), rtol=1e-12)
+    np.testing.assert_allclose(explanation.log_odds, against_others(np.log(proba)), rtol=1e-12)
     assert (explanation.contributions == 0.0).all()
 
 
@@ -43,7 +60,7 @@ def test_changes_of_probabilities_add_up_in_logs(rng):
     share = rng.random((5, 1, 3))
     changes = np.concatenate([share, 1.0 - share], axis=1) * (end - bias)[:, None]
     explanation = Explanation.from_probability_changes(CLASSES, NAMES, bias, changes, end)
-    expected = centred(np.log(np.maximum(end, np.finfo(float).tiny)))
+    expected = against_others(np.log(np.maximum(end, np.finfo(float).tiny)))
     np.testing.assert_allclose(explanation.log_odds, expected, atol=1e-9)
     np.testing.assert_array_equal(explanation.remainder, 0.0)
 
@@ -52,14 +69,14 @@ def test_changes_of_probabilities_add_up_in_logs(rng):
 def test_probabilities_raised_to_a_floor_still_add_up(rng, floor):
     bias, terms = draw_terms(rng)
     plain = Explanation.from_sums(CLASSES, NAMES, bias, terms)
-    plain = replace(plain, remainder=centred(rng.normal(size=(5, 3))))
+    plain = replace(plain, remainder=against_others(rng.normal(size=(5, 3))))
     raised = plain.raise_to(floor)
-    proba = softmax(plain.log_odds)
+    proba = plain.probabilities
     np.testing.assert_allclose(
-        raised.log_odds, centred(np.log(np.maximum(proba, floor))), atol=1e-12
+        raised.log_odds, against_others(np.log(np.maximum(proba, floor))), atol=1e-12
     )
     np.testing.assert_allclose(
-        raised.bias, centred(np.log(np.maximum(softmax(plain.bias[None])[0], floor))), atol=1e-12
+        raised.bias, against_others(np.log(np.maximum(softmax(bias[None])[0], floor))), atol=1e-12
     )
     if floor < proba.min():
         assert raised is plain
@@ -89,7 +106,9 @@ def pooled(rng):
 
 def test_a_pool_is_the_weighted_sum_of_its_members(rng):
     explanation, first, second = pooled(rng)
-    expected = centred(np.array([0.1, 0.2, 0.3])) + 2.0 * first.log_odds - 0.5 * second.log_odds
+    expected = (
+        against_others(np.array([0.1, 0.2, 0.3])) + 2.0 * first.log_odds - 0.5 * second.log_odds
+    )
     np.testing.assert_allclose(explanation.log_odds, expected, atol=1e-12)
     np.testing.assert_allclose(explanation.remainder, -0.5 * second.remainder, rtol=1e-12)
 

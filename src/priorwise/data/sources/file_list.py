@@ -135,11 +135,8 @@ def find_decimal_mark(parts: Sequence[Any]) -> str | None:
     return next((dialect.decimal for dialect in dialects if dialect.has_decimals), None)
 
 
-def reopen(part: Any, marks: tuple[str, ...] | None, texts: frozenset[str]) -> Any:
-    """Return a part whose fields are read in another way, if it has fields of text.
-
-    Without `marks` the same fields are missing.
-    """
-    if isinstance(part, CsvPart | ExcelPart):
-        return replace(part, marks=part.marks if marks is None else marks, texts=texts)
-    return part
+def reopen(part: Any, texts: frozenset[str], marks: tuple[str, ...] | None = None) -> Any:
+    """Return a part whose fields are read in another way, if it has fields of text."""
+    if not isinstance(part, CsvPart | ExcelPart):
+        return part
+    return replace(part, marks=part.marks if marks is None else marks, texts=texts)

@@ -11,6 +11,7 @@ from typing import Any
 
 import narwhals as nw
 
+from priorwise.common.texts import say_missing
 from priorwise.data.sources.part import (
     Part,
     SourceError,
@@ -84,7 +85,7 @@ class StreamPart(Part):
             frame = nw.from_native(native, eager_only=True)
             missing = [name for name in names if name not in frame.columns]
             if missing:
-                raise SourceError(f"column {missing[0]!r} is missing", f"frame {number}")
+                raise SourceError(say_missing(missing), f"frame {number}")
             pieces = rebatch([frame.select(names).to_native()], batch_rows)
             yield from place_frames(pieces, f"frame {number}")
 

@@ -7,7 +7,8 @@ import io
 import re
 from bisect import bisect
 from collections.abc import Callable
-from typing import IO
+from functools import lru_cache
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,27 @@ QUOTE, NEWLINE, ZERO = ord('"'), ord("\n"), ord("0")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ZERO_BYTES = 128 * KIB
 """Bytes that are searched at a time: they and their marks fit in a cache."""
+_MAX_HELD_BYTES = 64 * KIB
+"""Length of the beginning of a field that is held until its end is read."""
 _NO_PLACES = np.empty(0, dtype=np.intp)
-_IS_FRONT = np.isin(np.arange(256), list(b'" '))
+_BYTES = np.arange(256)
+_IS_FRONT = np.isin(_BYTES, list(b'" '))
 """Of each byte, whether it may stand between the beginning of a field and a number."""
-_IS_NUMBER_PART = np.isin(np.arange(256), list(b'0123456789.,eE" \r\n'))
-"""Of each byte, whether it may be the third of a number in a field, or end it."""
+
+
+@lru_cache(8)
+def _list_bytes(separator: bytes) -> tuple[Any, ...]:
+    """Return what ends fields, three tables of bytes, and the pattern of a number with a zero.
+
+    The tables say of each byte whether it ends a field; whether a quote may open behind it and
+    close before it, or it is a quote; and whether it may be the third of a number, or end it.
+    """
+    ends = separator + b"\n\r"
+    is_end, is_edge = np.isin(_BYTES, list(ends)), np.isin(_BYTES, list(ends + b'"'))
+    is_part = is_end | np.isin(_BYTES, list(b'0123456789.,eE" \r\n'))
+    edge = re.escape(ends + b'"')
+    number = re.compile(rb"0[0-9]+([.,][0-9]*)?([eE][+-]?[0-9]+)? *[%b]" % edge)
+    return ends, is_end, is_edge, is_part, number
 
 
 class RowScan:
@@ -43,14 +60,9 @@ class RowScan:
         self.zeros: dict[int, int] = {}
         self.has_long_values = False
         self._separator = separator.encode()
-        ends = self._separator + b"\n\r"
-        self._ends = ends
-        self._is_end = np.isin(np.arange(256), list(ends))
-        # Of each byte, whether a quote may open behind it and close before it, or it is a quote.
-        self._is_edge = np.isin(np.arange(256), list(ends + b'"'))
-        self._is_part = _IS_NUMBER_PART | self._is_end
-        edge = re.escape(ends + b'"')
-        self._number = re.compile(rb"0[0-9]+([.,][0-9]*)?([eE][+-]?[0-9]+)? *[%b]" % edge)
+        self._ends, self._is_end, self._is_edge, self._is_part, self._number = _list_bytes(
+            self._separator
+        )
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._line = 1  # of the first byte of the next block
         self._column = 0  # place of the first byte of the next block
@@ -65,6 +77,9 @@ class RowScan:
         if self._is_start:
             content, self._is_start = content.removeprefix(BYTE_ORDER_MARK), False
         end = max(content.rfind(b"\n"), content.rfind(self._separator)) + 1
+        if not end and len(content) < _MAX_HELD_BYTES:
+            self._held = content
+            return
         decided = content[:end] if end else content.rstrip(b'"')
         self._held = content[len(decided) :]
         values = np.frombuffer(decided, dtype=np.uint8)
@@ -121,7 +136,8 @@ class RowScan:
             zero &= part[2:] - ZERO < 10
             if zero.any():
                 found.append(np.flatnonzero(zero) + max(start, 1))
-        if values[0] == ZERO and ZERO <= values[:2][-1] < ZERO + 10:
+        begins = self._is_end[self._before] and values[0] == ZERO
+        if begins and ZERO <= values[:2][-1] < ZERO + 10:
             found.insert(0, np.zeros(1, dtype=np.intp))
         return np.concatenate(found) if found else _NO_PLACES
 

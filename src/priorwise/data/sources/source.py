@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.texts import say_missing
 from priorwise.common.validation import check_number, name_near
 from priorwise.data.sources.file_list import open_files, reopen
 from priorwise.data.sources.frame_part import SparkPart, open_frames
@@ -178,14 +179,15 @@ def build_source(
     where = dict.fromkeys(columns, parts[0].name)
     for part in parts:
         found = first if part is parts[0] else part.families()
+        missing = [name for name in columns if name not in found]
+        if missing:
+            role = "target" if missing == [target] else "column"
+            raise SourceError(
+                f"{say_missing(missing, role)}; the columns are {_shorten(list(found))}"
+                + name_near(missing[0], list(found)),
+                part.name,
+            )
         for name in columns:
-            if name not in found:
-                role = "target" if name == target else "column"
-                raise SourceError(
-                    f"{role} {name!r} is missing; the columns are {_shorten(list(found))}"
-                    + name_near(name, list(found)),
-                    part.name,
-                )
             if families[name] in ("unknown", "object"):
                 families[name], where[name] = found[name], part.name
             check_family(name, found[name], families[name], part.name, where[name])
@@ -325,7 +327,7 @@ def open_source(
         parts = source.parts
     else:
         parts = _open_parts(source, options, marks)
-    parts = [reopen(part, marks, frozenset(texts)) for part in parts]
+    parts = [reopen(part, frozenset(texts), marks) for part in parts]
     return build_source(parts, target, features, batch_rows)
 
 

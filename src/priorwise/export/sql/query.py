@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from priorwise.common.documents import Document
 from priorwise.common.files import write_whole
 from priorwise.common.validation import check_choice
 from priorwise.data.sources.sql_source import quote_name
@@ -64,7 +65,7 @@ def export_sql(
     Returns
     -------
     str
-        The query.
+        The query; its bare value shows the beginning only.
 
     Examples
     --------
@@ -85,8 +86,8 @@ def export_sql(
     steps = StepQueries(exported, dialect)
     last = steps.add_step(exported.step)
     results = [f"p({label})" for label in exported.classes]
-    check_names(exported.features, [*keep, *results], dialect)
-    columns = list(dict.fromkeys([*exported.features, *keep]))
+    check_names(exported.columns, [*keep, *results], dialect)
+    columns = list(dict.fromkeys([*exported.columns, *keep]))
     parts = [
         write_rows(table, columns),
         write_spaces(dialect),
@@ -102,7 +103,7 @@ def export_sql(
     )
     if path is not None:
         write_whole(path, "the query", query)
-    return query
+    return Document(query, path)
 
 
 def _widen(n_classes: int, step: int) -> str:

@@ -1,93 +1,154 @@
-"""Inference in a network: exact, by elimination of variables, or that of other libraries."""
+"""Exact inference in a network, by elimination of variables."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from priorwise.common.runtime import import_extra
-from priorwise.data.bif import BifVariable
+from priorwise import _core
+from priorwise.models.general.tables import VariableTable, spread_table
 
-MAX_CLIQUE_CELLS = 16_000_000
-"""Most cells of a product of tables; beyond, inference is left to other libraries."""
+MAX_CELLS = 2**26
+"""Most cells of the intermediate tables of a query, which take 8 bytes each: 512 MB."""
 
-ROWS = -1
-"""The axis of a factor that stands for rows of evidence."""
+MAX_BOUND_CELLS = 2**24
+"""Most cells of all tables of a network that are kept ready for queries; of a larger network, the
+tables that a query needs are written out for it."""
+
+Evidence = Mapping[int, NDArray[np.int32]]
+"""The states of variables by their places, in each row; all rows know the same variables."""
 
 
 @dataclass(frozen=True)
-class Factor:
-    """A function of some variables; the axis `ROWS`, if there is one, comes first."""
+class Inference:
+    """The tables of a network, ready for queries.
 
-    variables: tuple[int, ...]
-    array: NDArray[np.float64]
+    Variables are named by their places in the network. Those that neither are asked for, nor known,
+    nor ancestors of such variables take no part in a query.
+    """
+
+    parents: Sequence[Sequence[int]]
+    arities: Sequence[int]
+    table_of: Callable[[int], NDArray[np.float64]]
+    n_jobs: int
+    bound: _core.NetworkTables | None
+
+    @classmethod
+    def of(
+        cls,
+        parents: Sequence[Sequence[int]],
+        arities: Sequence[int],
+        table_of: Callable[[int], NDArray[np.float64]],
+        n_jobs: int,
+    ) -> Inference:
+        """Return the network, its tables bound unless they are large."""
+        sizes = (math.prod(arities[j] for j in (*own, i)) for i, own in enumerate(parents))
+        all_places = range(len(arities)) if sum(sizes) <= MAX_BOUND_CELLS else ()
+        bound = bind_tables(parents, arities, table_of, all_places) if all_places else None
+        return cls(parents, arities, table_of, n_jobs, bound)
+
+    def joint(
+        self, evidence: Evidence, targets: Sequence[int], n_rows: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the joint table of the targets for each row, up to a factor.
+
+        The first result has one axis for rows and one for each target. Without targets it has to be
+        multiplied by exp of the second, one number per row, to give the probability of the row.
+        """
+        joint, scale = self._ask(_core.infer_joint, evidence, targets, n_rows)
+        return joint.reshape(n_rows, *(self.arities[i] for i in targets)), scale
+
+    def marginals(
+        self, evidence: Evidence, targets: Sequence[int], n_rows: int = 1
+    ) -> list[NDArray[np.float64]]:
+        """Return the distribution of each target for each row; zeros for impossible rows."""
+        joined = self._ask(_core.infer_marginals, evidence, targets, n_rows)
+        ends = np.cumsum([self.arities[i] for i in targets])[:-1]
+        return np.split(joined, ends, axis=1)
+
+    def best(
+        self, evidence: Evidence, targets: Sequence[int], n_rows: int = 1
+    ) -> NDArray[np.int32]:
+        """Return the states of the targets that are most probable together, per row."""
+        best: NDArray[np.int32] = self._ask(_core.infer_best, evidence, targets, n_rows)
+        return best
+
+    def draw(self, evidence: Evidence, uniform: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Draw the ancestors of known variables by uniform numbers, (rows, variables).
+
+        Others are -1.
+        """
+        if self.bound is None:
+            places = find_ancestors(self.parents, evidence)
+            known = {places.index(i): states for i, states in evidence.items()}
+            tables = bind_tables(self.parents, self.arities, self.table_of, places)
+            drawn = np.full(uniform.shape, -1, dtype=np.int32)
+            own = np.ascontiguousarray(uniform[:, places])
+            drawn[:, places] = _call(_core.draw_states, tables, *_as_arrays(known, 1), own)
+            return drawn
+        drawn = _call(_core.draw_states, self.bound, *_as_arrays(evidence, 1), uniform)
+        return drawn
+
+    def _ask(
+        self, kernel: Callable[..., Any], evidence: Evidence, targets: Sequence[int], n_rows: int
+    ) -> Any:
+        tables = self.bound
+        if tables is None:
+            places = find_ancestors(self.parents, [*evidence, *targets])
+            tables = bind_tables(self.parents, self.arities, self.table_of, places)
+            evidence = {places.index(i): states for i, states in evidence.items()}
+            targets = [places.index(i) for i in targets]
+        wanted = np.array(targets, dtype=np.int32)
+        known, states = _as_arrays(evidence, n_rows)
+        return _call(kernel, tables, known, states, wanted, n_threads=self.n_jobs)
 
 
-def query(
+def _call(kernel: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    try:
+        return kernel(*arguments, max_cells=MAX_CELLS, **options)
+    except ValueError as error:
+        raise ValueError(
+            f"{error}; know more variables or ask for fewer, or use to_pyagrum() or to_pgmpy() and "
+            "their approximate inference"
+        ) from error
+
+
+def _as_arrays(evidence: Evidence, n_rows: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the places of known variables, and their states as a matrix (rows x variables)."""
+    states = np.empty((n_rows, len(evidence)), dtype=np.int32)
+    for column, codes in enumerate(evidence.values()):
+        states[:, column] = codes
+    return np.array([*evidence], dtype=np.int32), states
+
+
+def bind_tables(
     parents: Sequence[Sequence[int]],
     arities: Sequence[int],
     table_of: Callable[[int], NDArray[np.float64]],
-    evidence: Mapping[int, NDArray[np.int32]],
-    target: int | None,
-    n_rows: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the joint probability of the target and the evidence of each row.
-
-    The first result, of shape (rows, states of the target), or (rows, 1) without a target, has to
-    be multiplied by exp of the second, one number per row, which keeps products of many small
-    numbers above zero. All rows know the same variables. Variables that are no ancestors of these
-    sum to one and are left out.
-    """
-    relevant = _ancestors(parents, [*evidence, *([] if target is None else [target])])
-    hidden = relevant - {*evidence} - {target}
-    sizes = dict(enumerate(arities))
-    order, width = _plan_elimination(
-        [{v for v in (*parents[i], i) if v not in evidence} for i in relevant], hidden, sizes
+    places: Sequence[int],
+) -> _core.NetworkTables:
+    """Return the tables at some places, which hold the parents of each of them."""
+    at = {place: k for k, place in enumerate(places)}
+    return _core.NetworkTables(
+        np.array([arities[i] for i in places], dtype=np.int32),
+        [np.array([at[j] for j in parents[i]], dtype=np.int32) for i in places],
+        [np.ascontiguousarray(table_of(i), dtype=np.float64).ravel() for i in places],
     )
-    if width > MAX_CLIQUE_CELLS:
-        raise ValueError(
-            f"exact inference would need a table of {width:.3g} cells, more than "
-            f"{MAX_CLIQUE_CELLS}: use to_pyagrum() or to_pgmpy() and their approximate inference"
-        )
-    step = max(1, MAX_CLIQUE_CELLS // max(1, int(width)))
-    tables = {i: table_of(i) for i in sorted(relevant)}
-    parts, scales = [], []
-    for start in range(0, n_rows, step):
-        rows = {i: codes[start : start + step] for i, codes in evidence.items()}
-        scale = np.zeros(min(step, n_rows - start))
-        factors = [_reduce((*parents[i], i), table, rows) for i, table in tables.items()]
-        for variable in order:
-            joined = [factor for factor in factors if variable in factor.variables]
-            factors = [factor for factor in factors if variable not in factor.variables]
-            factors.append(_rescale(_multiply(joined, leave_out=variable), scale))
-        kept = (ROWS,) if target is None else (ROWS, target)
-        result = Factor((ROWS,), np.ones(len(scale)))
-        for factor in factors:
-            both = tuple(sorted({*result.variables, *factor.variables}))
-            result = _rescale(_join(result, factor, both), scale)
-        parts.append(_join(result, Factor((), np.ones(())), kept).array.reshape(len(scale), -1))
-        scales.append(scale)
-    return np.concatenate(parts), np.concatenate(scales)
 
 
-def _rescale(factor: Factor, scale: NDArray[np.float64]) -> Factor:
-    """Divide each row of a factor by its largest value, whose logarithm is added to `scale`."""
-    if factor.variables[:1] != (ROWS,):
-        return factor
-    flat = factor.array.reshape(len(scale), -1)
-    largest = flat.max(axis=1)
-    largest[largest == 0.0] = 1.0
-    scale += np.log(largest)
-    return Factor(factor.variables, (flat / largest[:, None]).reshape(factor.array.shape))
+def find_ancestors(parents: Sequence[Sequence[int]], variables: Iterable[int]) -> list[int]:
+    """Return the variables and all that they depend on.
 
-
-def _ancestors(parents: Sequence[Sequence[int]], variables: Sequence[int]) -> set[int]:
-    """Return the variables and all that they depend on."""
+    >>> find_ancestors([[1], [], [0]], [0])
+    [0, 1]
+    """
     reached: set[int] = set()
     waiting = list(variables)
     while waiting:
@@ -95,119 +156,27 @@ def _ancestors(parents: Sequence[Sequence[int]], variables: Sequence[int]) -> se
         if one not in reached:
             reached.add(one)
             waiting += parents[one]
-    return reached
+    return sorted(reached)
 
 
-def _plan_elimination(
-    scopes: list[set[int]], hidden: set[int], sizes: Mapping[int, int]
-) -> tuple[list[int], float]:
-    """Order the hidden variables so that products stay small; also return the largest product."""
-    neighbours: dict[int, set[int]] = {i: set() for scope in scopes for i in scope}
-    for scope in scopes:
-        for i in scope:
-            neighbours[i] |= scope - {i}
-    cells = {i: _size({i, *neighbours[i]}, sizes) for i in hidden}
-    largest = max((_size(scope, sizes) for scope in scopes), default=1.0)
-    order: list[int] = []
-    while cells:
-        best = min(cells, key=lambda i: (cells[i], i))
-        largest = max(largest, cells.pop(best))
-        order.append(best)
-        around = neighbours.pop(best)
-        for i in around:
-            neighbours[i] |= around
-            neighbours[i] -= {i, best}
-        for i in around & cells.keys():
-            cells[i] = _size({i, *neighbours[i]}, sizes)
-    return order, largest
+_KEPT: WeakKeyDictionary[Any, tuple[list[VariableTable], Inference]] = WeakKeyDictionary()
+"""The tables of each network that was asked something."""
 
 
-def _size(variables: set[int], sizes: Mapping[int, int]) -> float:
-    return math.prod(float(sizes[i]) for i in variables)
+def keep_inference(network: Any) -> Inference:
+    """Return the tables of a `BayesianNetwork`, which are kept until its next `fit`."""
+    kept = _KEPT.get(network)
+    if kept is None or kept[0] is not network.tables_:
+        kept = _KEPT[network] = (network.tables_, _read_network(network))
+    return kept[1]
 
 
-def _reduce(
-    variables: tuple[int, ...],
-    table: NDArray[np.float64],
-    evidence: Mapping[int, NDArray[np.int32]],
-) -> Factor:
-    """Return the table of a family for the evidence of each row."""
-    if not any(i in evidence for i in variables):
-        return Factor(variables, table)
-    known = [axis for axis, i in enumerate(variables) if i in evidence]
-    free = [axis for axis, i in enumerate(variables) if i not in evidence]
-    moved = np.transpose(table, [*known, *free])
-    array = moved[tuple(evidence[variables[axis]] for axis in known)]
-    return Factor((ROWS, *(variables[axis] for axis in free)), array)
+def _read_network(network: Any) -> Inference:
+    # What is kept holds tables and names, but not the network, which could then not be freed.
+    tables, names, parents = network.tables_, network.variables_, network.structure_.parents
+    arities = [table.n_states for table in tables]
 
+    def spread(place: int) -> NDArray[np.float64]:
+        return spread_table(tables[place], [arities[i] for i in parents[place]], names[place])
 
-def _multiply(factors: Sequence[Factor], *, leave_out: int) -> Factor:
-    """Multiply factors and sum a variable out."""
-    result = factors[0]
-    for factor in factors[1:]:
-        result = _join(result, factor, tuple(sorted({*result.variables, *factor.variables})))
-    kept = tuple(sorted({*result.variables} - {leave_out}))  # ROWS is the least
-    return _join(result, Factor((), np.ones(())), kept)
-
-
-def _join(a: Factor, b: Factor, out: tuple[int, ...]) -> Factor:
-    label = {i: place for place, i in enumerate(sorted({*a.variables, *b.variables}))}
-    operands: list[Any] = [a.array, [label[i] for i in a.variables]]
-    operands += [b.array, [label[i] for i in b.variables], [label[i] for i in out]]
-    return Factor(out, np.einsum(*operands))
-
-
-def list_variables(
-    network: Any, table_of: Callable[[int], NDArray[np.float64]]
-) -> list[BifVariable]:
-    """Return the variables of a network with names and states as texts, which must differ."""
-    names = [str(name) for name in network.variables_]
-    _check_distinct("names of variables", names)
-    variables = []
-    for i, categories in enumerate(network.categories_):
-        states = ["missing" if one is None else str(one) for one in categories.labels]
-        _check_distinct(f"states of {names[i]!r}", states)
-        parents = tuple(names[parent] for parent in network.structure_.parents[i])
-        variables.append(BifVariable(names[i], tuple(states), parents, table_of(i)))
-    return variables
-
-
-def _check_distinct(what: str, texts: list[str]) -> None:
-    if len(set(texts)) < len(texts):
-        raise ValueError(f"{what} must differ as texts, got {texts!r:.80}")
-
-
-def as_pyagrum(variables: Sequence[BifVariable]) -> Any:
-    pyagrum = import_extra("pyagrum", "to_pyagrum", "pyagrum")
-    network = pyagrum.BayesNet()
-    for one in variables:
-        network.add(pyagrum.LabelizedVariable(one.name, one.name, list(one.states)))
-    for one in variables:
-        for parent in one.parents:
-            network.addArc(parent, one.name)
-    for one in variables:
-        # There the axes of a table are the variable's parents in reverse order of their addition.
-        tensor = network.cpt(one.name)
-        axes = {name: place for place, name in enumerate((*one.parents, one.name))}
-        order = [axes[name] for name in reversed(tensor.names)]
-        tensor[:] = np.ascontiguousarray(np.transpose(one.table, order))
-    return network
-
-
-def as_pgmpy(variables: Sequence[BifVariable]) -> Any:
-    models = import_extra("pgmpy.models", "to_pgmpy", "pgmpy")
-    factors = import_extra("pgmpy.factors.discrete", "to_pgmpy", "pgmpy")
-    arcs = [(parent, one.name) for one in variables for parent in one.parents]
-    model = models.DiscreteBayesianNetwork(arcs)
-    model.add_nodes_from([one.name for one in variables])
-    states = {one.name: list(one.states) for one in variables}
-    for one in variables:
-        values = np.moveaxis(one.table, -1, 0).reshape(len(one.states), -1)
-        model.add_cpds(
-            factors.TabularCPD(
-                one.name, len(one.states), values, list(one.parents) or None,
-                [len(states[parent]) for parent in one.parents] or None,
-                state_names={name: states[name] for name in (one.name, *one.parents)},
-            )
-        )  # fmt: skip
-    return model
+    return Inference.of(parents, arities, spread, int(effective_n_jobs(network.n_jobs)))

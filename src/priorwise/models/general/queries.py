@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -12,55 +12,24 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.validation import check_number
-from priorwise.data.tables import Categories
-from priorwise.models.general.inference import query
+from priorwise.models.general.graph import NetworkGraph
+from priorwise.models.general.inference import Inference, keep_inference
 from priorwise.models.general.structures import CodedFrame, find_variable
 from priorwise.models.general.tables import (
     LearntTable,
-    VariableTable,
     list_contexts,
-    spread_table,
 )
 from priorwise.models.given_columns import as_array, read_table
 from priorwise.smoothing import HDP, Smoother
-from priorwise.structure.networks import Network
+from priorwise.structure.networks.distribution import Distribution
 
 
-class NetworkQueries:
+class NetworkQueries(NetworkGraph):
     """The methods of `BayesianNetwork` that ask a fitted network."""
 
-    variables_: list[Hashable]
-    structure_: Network
-    tables_: list[VariableTable]
-    categories_: list[Categories]
     smoothing_: Smoother
-    library_: str | None
     seed_: int
-
-    @property
-    def states_(self) -> dict[Hashable, list[Hashable]]:
-        """The states of each variable; None is missing."""
-        check_is_fitted(self)
-        return {
-            name: list(one.labels)
-            for name, one in zip(self.variables_, self.categories_, strict=True)
-        }
-
-    def table(self, variable: Hashable) -> NDArray[np.float64]:
-        """Return the distribution of a variable in every context of its parents.
-
-        Parameters
-        ----------
-        variable : str or int
-            Its name.
-
-        Returns
-        -------
-        array
-            One axis for each parent, in the order of `structure_`, then one for the states.
-        """
-        check_is_fitted(self)
-        return self._spread(find_variable(self.variables_, variable, "variable"))
+    n_jobs: int
 
     def log_prob(self, frame: Any) -> NDArray[np.float64]:
         """Return the log probability of each row.
@@ -89,21 +58,30 @@ class NetworkQueries:
                     with np.errstate(divide="ignore"):
                         result[rows] += np.log(proba)
             else:
-                joint, scale = self._query(codes, None, len(rows))
+                joint, scale = self._inference().joint(codes, [], len(rows))
                 with np.errstate(divide="ignore"):
-                    result[rows] = np.log(joint[:, 0]) + scale
+                    result[rows] = np.log(joint) + scale
         result[coded.strange] = -np.inf
         return result
 
     def sample(
-        self, n_samples: int = 1, *, random_state: Any = None, backend: str | None = None
+        self,
+        n_samples: int = 1,
+        evidence: Mapping[Any, Any] | None = None,
+        *,
+        random_state: Any = None,
+        backend: str | None = None,
     ) -> Any:
-        """Draw rows from the network.
+        """Draw rows from the network, or from its distribution given values of some variables.
+
+        Draws given evidence are exact: no row is rejected or weighted.
 
         Parameters
         ----------
         n_samples : int, default=1
             Number of rows.
+        evidence : mapping, optional
+            Values of variables by name, which all rows then have.
         random_state : int, RandomState instance or None, default=None
             Seed of the draws.
         backend : {"pandas", "polars", "pyarrow"}, optional
@@ -118,48 +96,136 @@ class NetworkQueries:
         n_rows = int(check_number("n_samples", n_samples, least=1, whole=True))
         generator = check_random_state(random_state)
         codes: dict[int, NDArray[np.int32]] = {}
+        if evidence:
+            uniform = generator.random_sample((n_rows, len(self.variables_)))
+            drawn = self._inference().draw(self._code_evidence(evidence), uniform)
+            if (drawn < 0).all():
+                raise _impossible(evidence)
+            codes = {i: drawn[:, i] for i in np.flatnonzero(drawn[0] >= 0).tolist()}
         for i in self.structure_.order:
+            if i in codes:
+                continue
             parents = [codes[parent] for parent in self.structure_.parents[i]]
             upper = np.cumsum(self.tables_[i].rows(parents, n_rows), axis=1)
             below = generator.random_sample(n_rows) * upper[:, -1]
             codes[i] = (below[:, None] >= upper[:, :-1]).sum(axis=1).astype(np.int32)
-        columns = {
-            str(name): as_array(self.categories_[i].labels)[codes[i]].tolist()
-            for i, name in enumerate(self.variables_)
-        }
-        chosen: Any = backend or self.library_ or "pandas"
-        return nw.from_dict(columns, backend=chosen).to_native()
+        return self._make_frame(codes, backend)
 
-    def conditional(
-        self, target: Hashable, given: Mapping[Hashable, Any] | None = None
-    ) -> dict[Any, float]:
-        """Return the distribution of a variable given values of others, by exact inference.
+    def query(
+        self,
+        variables: Hashable | Sequence[Hashable],
+        evidence: Mapping[Any, Any] | None = None,
+        *,
+        joint: bool = True,
+    ) -> Any:
+        """Return the distribution of variables given values of others, by exact inference.
 
         Parameters
         ----------
-        target : str or int
-            The variable.
-        given : mapping, optional
+        variables : str, int or list
+            The variable, or several.
+        evidence : mapping, optional
+            Values of other variables by name, any of them.
+        joint : bool, default=True
+            Whether several variables have one joint distribution, or each has its own.
+
+        Returns
+        -------
+        Distribution, or dict of Distribution
+            The joint distribution: a mapping from states, or tuples of states, to probabilities,
+            with `to_frame` and `to_series`. With ``joint=False`` the distribution of each variable
+            by its name, all of which take little longer than one.
+
+        Examples
+        --------
+        >>> from priorwise import BayesianNetwork
+        >>> rows = [["rain", "wet"], ["rain", "wet"], ["sun", "dry"], ["sun", "wet"]]
+        >>> network = BayesianNetwork([(0, 1)], smoothing="laplace").fit(rows)
+        >>> network.query(0, {1: "wet"})
+        0     probability
+        rain        0.600
+        sun         0.400
+        """
+        check_is_fitted(self)
+        places = self._find_targets(variables, evidence)
+        known = self._code_evidence(evidence or {})
+        inference = self._inference()
+        if not joint:
+            each = inference.marginals(known, places)
+            if not each[0].any():
+                raise _impossible(evidence)
+            return {
+                self.variables_[i]: self._label([i], p[0])
+                for i, p in zip(places, each, strict=True)
+            }
+        table = inference.joint(known, places)[0][0]
+        total = table.sum()
+        if not total > 0.0:
+            raise _impossible(evidence)
+        return self._label(places, table / total)
+
+    def map_query(
+        self,
+        variables: Hashable | Sequence[Hashable] | None = None,
+        evidence: Mapping[Any, Any] | None = None,
+    ) -> dict[Hashable, Any]:
+        """Return the values of variables that are most probable together, given others.
+
+        Variables that are neither asked for nor known are summed out.
+
+        Parameters
+        ----------
+        variables : str, int or list, optional
+            The variable, or several. By default all that are not known.
+        evidence : mapping, optional
             Values of other variables by name, any of them.
 
         Returns
         -------
         dict
-            The probability of each state.
+            A value for each variable.
         """
         check_is_fitted(self)
-        place = find_variable(self.variables_, target, "target")
-        evidence = {}
-        for name, value in (given or {}).items():
-            i = find_variable(self.variables_, name, "given")
-            if i == place:
-                raise ValueError(f"given must not name the target, got {name!r}")
-            evidence[i] = self._code_value(i, value)
-        joint, _ = self._query(evidence, place, 1)
-        if not joint.any():
-            raise ValueError(f"given must have a probability above zero, got {dict(given or {})!r}")
-        labels = as_array(self.categories_[place].labels).tolist()
-        return dict(zip(labels, (joint[0] / joint.sum()).tolist(), strict=True))
+        known = self._code_evidence(evidence or {})
+        if variables is None:
+            places = [i for i in range(len(self.variables_)) if i not in known]
+        else:
+            places = self._find_targets(variables, evidence)
+        best = self._inference().best(known, places)[0]
+        if (best < 0).any():
+            raise _impossible(evidence)
+        return {
+            self.variables_[i]: self._labels(i)[code] for i, code in zip(places, best, strict=True)
+        }
+
+    def predict(self, frame: Any, target: Hashable | Sequence[Hashable]) -> Any:
+        """Return the most probable value of variables given the other values of each row.
+
+        Inference is exact. What is not known of a row is as in `predict_proba`. Of several
+        variables each has the value that is most probable by itself, which errs least often;
+        `map_query` has those that are most probable together.
+
+        Parameters
+        ----------
+        frame : pandas, polars or Arrow table, 2-d array, or list of lists
+            The rows.
+        target : str, int or list
+            The variable, or several, whose columns are not used.
+
+        Returns
+        -------
+        array of shape (n_rows,), or pandas, polars or Arrow table
+            The values; of a list of variables a table with a column for each.
+        """
+        coded = self._code(frame)
+        places = self._find_targets(target, None)
+        proba = self._predict(coded, places)
+        codes = {
+            i: np.argmax(p, axis=1).astype(np.int32) for i, p in zip(places, proba, strict=True)
+        }
+        if isinstance(target, list):
+            return self._make_frame(codes, None)
+        return as_array(self.categories_[places[0]].labels)[codes[places[0]]]
 
     def predict_proba(self, frame: Any, target: Hashable) -> NDArray[np.float64]:
         """Return the distribution of a variable given the other values of each row.
@@ -180,23 +246,32 @@ class NetworkQueries:
             Probabilities; columns as in ``states_[target]``.
         """
         coded = self._code(frame)
-        place = find_variable(self.variables_, target, "target")
-        coded.codes.pop(place, None)
-        result = np.empty((len(coded.strange), self.tables_[place].n_states))
+        return self._predict(coded, [find_variable(self.variables_, target, "target")])[0]
+
+    def _predict(self, coded: CodedFrame, places: Sequence[int]) -> list[NDArray[np.float64]]:
+        """Return the distributions of some variables given the other values of each row."""
+        for place in places:
+            coded.codes.pop(place, None)
+        n_rows = len(coded.strange)
+        result = [np.empty((n_rows, self.tables_[place].n_states)) for place in places]
         for known, rows in coded.patterns():
             codes = {i: coded.codes[i][rows] for i in known}
-            joint, _ = self._query(codes, place, len(rows))
-            total = joint.sum(axis=1, keepdims=True)
-            if not total.all():
-                row = rows[int(np.argmin(total[:, 0]))]
-                raise ValueError(f"row {row} must have a probability above zero")
-            result[rows] = joint / total
+            if len(places) == 1:
+                each = [self._inference().joint(codes, places, len(rows))[0]]
+            else:
+                each = self._inference().marginals(codes, places, len(rows))
+            for one, joint in zip(result, each, strict=True):
+                total = joint.sum(axis=1, keepdims=True)
+                if not total.all():
+                    row = rows[int(np.argmin(total[:, 0]))]
+                    raise ValueError(f"row {row} must have a probability above zero")
+                one[rows] = joint / total
         return result
 
     def interval(
         self,
         variable: Hashable,
-        given: Mapping[Hashable, Any] | None = None,
+        given: Mapping[Any, Any] | None = None,
         *,
         level: float = 0.9,
         n_samples: int = 1000,
@@ -242,7 +317,7 @@ class NetworkQueries:
             names = [self.variables_[parent] for parent in parents]
             if {*given} != {*names}:
                 raise ValueError(f"given must name the parents {names!r}, got {list(given)!r}")
-            contexts = [self._code_value(i, given[self.variables_[i]]) for i in parents]
+            contexts = [self._code_value(i, given[self.variables_[i]], "given") for i in parents]
         n_rows = 1 if given is not None or not parents else len(contexts[0])
         draws = table.draw(
             self.smoothing_, contexts, n_rows, n_samples=n_samples, seed=self.seed_ + place
@@ -259,22 +334,46 @@ class NetworkQueries:
         check_is_fitted(self)
         return CodedFrame.read(read_table(frame), self.variables_, self.categories_)
 
-    def _code_value(self, place: int, value: Any) -> NDArray[np.int32]:
-        """Return the code of one value as an array, for one row."""
-        code, labels = self.categories_[place].code(value), self.categories_[place].labels
-        if code < 0:
-            states = ", ".join(repr(label) for label in as_array(labels).tolist()[:20])
-            raise ValueError(
-                f"given must have states of {self.variables_[place]!r} ({states}), got {value!r}"
-            )
-        return np.array([code], dtype=np.int32)
+    def _code_evidence(self, evidence: Mapping[Any, Any]) -> dict[int, NDArray[np.int32]]:
+        """Return the codes of known values by the places of their variables."""
+        if not isinstance(evidence, Mapping):
+            raise TypeError(f"evidence must map variables to values, got {evidence!r:.80}")
+        places = (find_variable(self.variables_, name, "evidence") for name in evidence)
+        return {
+            i: self._code_value(i, value, "evidence")
+            for i, value in zip(places, evidence.values(), strict=True)
+        }
 
-    def _spread(self, place: int) -> NDArray[np.float64]:
-        arities = [len(self.categories_[i].labels) for i in self.structure_.parents[place]]
-        return spread_table(self.tables_[place], arities, self.variables_[place])
+    def _find_targets(
+        self, variables: Hashable | Sequence[Hashable], evidence: Mapping[Any, Any] | None
+    ) -> list[int]:
+        """Return the places of the variables that are asked for."""
+        names = list(variables) if isinstance(variables, list | tuple) else [variables]
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"variables must name each variable once, got {variables!r:.80}")
+        for name in names:
+            if evidence and name in evidence:
+                raise ValueError(f"evidence must not name variables asked for, got {name!r}")
+        return [find_variable(self.variables_, name, "variables") for name in names]
 
-    def _query(
-        self, evidence: dict[int, NDArray[np.int32]], target: int | None, n_rows: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        arities = [table.n_states for table in self.tables_]
-        return query(self.structure_.parents, arities, self._spread, evidence, target, n_rows)
+    def _label(self, places: Sequence[int], probabilities: NDArray[np.float64]) -> Distribution:
+        states = {self.variables_[i]: self._labels(i) for i in places}
+        return Distribution(states, probabilities, backend=self.library_ or "pandas")
+
+    def _make_frame(self, codes: Mapping[int, NDArray[np.int32]], backend: str | None) -> Any:
+        """Return a table of the variables that have codes, in their order."""
+        columns = {
+            str(self.variables_[i]): as_array(self.categories_[i].labels)[codes[i]].tolist()
+            for i in sorted(codes)
+        }
+        chosen: Any = backend or self.library_ or "pandas"
+        return nw.from_dict(columns, backend=chosen).to_native()
+
+    def _inference(self) -> Inference:
+        return keep_inference(self)
+
+
+def _impossible(evidence: Mapping[Any, Any] | None) -> ValueError:
+    return ValueError(
+        f"evidence must have a probability above zero, got {dict(evidence or {})!r:.200}"
+    )

@@ -20,7 +20,6 @@ from priorwise.models.linear.spline import join_out_of_fold, learn_logged_design
 from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.linear.gaussians import Gaussians
-from priorwise.steps.step import Calibration
 
 MAX_VALUES, MAX_CUBES = 200, 30_000_000
 """Most numeric features that are used; and their cube times the number of classes, at most."""
@@ -110,6 +109,7 @@ class GaussianNetworkClassifier(TableClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -124,6 +124,7 @@ class GaussianNetworkClassifier(TableClassifier):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
+        self.date_features = date_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing
@@ -174,7 +175,6 @@ class GaussianNetworkClassifier(TableClassifier):
         best = search(rows, int(self.max_parents))
         gaussians = rows.fit(best.parents).shrink(best.shrinkage, self.structure)
         step = Gaussians(
-            Calibration.unmeasured(table.class_count.sum()),
             design,
             rows.used,
             gaussians,

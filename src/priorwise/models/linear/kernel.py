@@ -22,10 +22,8 @@ from priorwise.models.linear.fold_logistic import (
     PenaltyChoice,
     count_folds,
     count_searched_folds,
-    learn_kernel_leverage,
 )
 from priorwise.models.linear.spline import (
-    TAILS,
     BaseLogisticClassifier,
     join_out_of_fold,
     learn_logged_design,
@@ -34,7 +32,6 @@ from priorwise.models.memory import TableSize, halve
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.linear.design import BATCH_ROWS, Design
 from priorwise.steps.linear.logistic import Kernel, square_distances
-from priorwise.steps.step import Calibration
 
 PENALTIES = half_decades(0.5, -7.0)
 FIRST_PENALTY = 3
@@ -106,6 +103,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -121,6 +119,7 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
+        self.date_features = date_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing
@@ -168,16 +167,12 @@ class KernelLogisticClassifier(BaseLogisticClassifier):
             coef = best.regression.fit_all(best.choice, coef, self.tol)
         landmarks = rows.take(best.chosen)
         step = Kernel(
-            Calibration.of({}, TAILS, table.class_count.sum()),
             linear_design,
             np.ascontiguousarray(landmarks.index.T),
             np.ascontiguousarray(landmarks.value.T),
             best.basis.rate,
             np.ascontiguousarray(coef[:, 0]),
             np.ascontiguousarray(coef[:, 1:] @ best.basis.vectors.T),
-            learn_kernel_leverage(
-                best.regression.design, best.basis.vectors, coef, best.choice.penalty, drawn.weight
-            ),
         )
         oof_proba = join_out_of_fold(
             drawn,

@@ -23,14 +23,12 @@ from priorwise.models.linear.fold_logistic import (
     FoldLogistic,
     PrincipalAxes,
     count_folds,
-    learn_leverage,
 )
 from priorwise.models.linear.monotone_logistic import MonotoneFoldLogistic
 from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable, read_directions
 from priorwise.steps.linear.design import DEGREE, N_KNOTS, LinearDesign, Logarithms
 from priorwise.steps.linear.logistic import Pieces, PiecewiseScore
-from priorwise.steps.step import Calibration
 
 MAX_VALUES = 1_000_000
 """Numbers whose moments are found at a time, so that few copies of them are in memory."""
@@ -189,10 +187,6 @@ def _find_quantiles(
     return np.take_along_axis(values, np.take_along_axis(order, place, axis=1), axis=1)
 
 
-TAILS = (1.0, 0.0)
-"""Intervals of logistic regressions are those of normal scores."""
-
-
 class BaseLogisticClassifier(TableClassifier):
     """A multinomial logistic regression, with the mean of the weights learnt without each fold.
 
@@ -307,6 +301,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         n_folds: int | str = "auto",
         tol: float = TOLERANCE,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing: str = "value",
         unseen: str = "backoff",
         memory_limit: int | float | str | None = None,
@@ -319,6 +314,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         self.n_folds = n_folds
         self.tol = tol
         self.ordinal_features = ordinal_features
+        self.date_features = date_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing
@@ -365,10 +361,8 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         if axes is not None:
             coef = axes.turn_back(coef, design.n_indicators)
         step = Pieces(
-            Calibration.of({}, TAILS, table.class_count.sum()),
             PiecewiseScore.fold(design, coef),
             design,
-            learn_leverage(rows, design.n_indicators, coef, chosen.penalty, drawn.weight),
         )
         oof_proba = join_out_of_fold(
             drawn,

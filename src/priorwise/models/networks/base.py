@@ -24,7 +24,6 @@ from priorwise.models.networks.network_model import (
     NetworkModel,
     choose_candidate,
     pack_factors,
-    prior_spread,
     read_structure,
 )
 from priorwise.models.networks.table_rows import TableRows
@@ -32,13 +31,10 @@ from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import as_smoother, check_smoothing, smooth_trees
 from priorwise.steps.networks.networks import Cuts, Networks
-from priorwise.steps.step import Calibration
 from priorwise.structure.networks import Network, NetworkCounts
 from priorwise.structure.networks.rows import Count, Rows
 
 MAX_CONTEXTS = 50_000_000
-TAILS = (0.86, 0.075)
-"""Tails of the intervals of networks, set by hand (docs/intervals.md)."""
 
 
 class BaseNetworkClassifier(CountedClassifier):
@@ -97,6 +93,7 @@ class BaseNetworkClassifier(CountedClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -113,6 +110,7 @@ class BaseNetworkClassifier(CountedClassifier):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
+        self.date_features = date_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing
@@ -214,14 +212,11 @@ class BaseNetworkClassifier(CountedClassifier):
         counts: list[NetworkCounts],
         guards: Sequence[NDArray[np.bool_]] = (),
     ) -> Networks:
-        class_count = counts[0].class_tree.count_rows()[0]
         return Networks(
-            Calibration.of({}, TAILS, class_count.sum()),
             tuple(products),
             (Cuts.join(encoder.cut_points_),),
             encoder.missing_seen,
             tuple(guards),
-            prior_spread(class_count),
         )
 
     def _list_models(self) -> list[NetworkModel]:

@@ -33,7 +33,6 @@ from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import as_smoother, check_smoothing
 from priorwise.steps.networks.networks import Cuts, Networks
-from priorwise.steps.step import Calibration
 from priorwise.streaming.row_stream import RowStream
 from priorwise.structure.networks.rows import Recipe, Rows
 
@@ -53,11 +52,6 @@ CLEAR_SHARE = 0.25
 MAX_TRIED = 2
 """Most members that are learnt to try a number of bins: the first ones that do not see the first
 fold, by whose rows the numbers are judged. Those of the best number are kept."""
-
-FACTORS = {"constant": 1.33, "rows": -0.26, "classes": -0.64, "gini": 0.06, "between": 0.78}
-TAILS = (0.2, 0.46)
-"""How variances become intervals (`Calibration`). The factors were fitted to generated tables, the
-tails set by hand."""
 
 
 class ESKDBClassifier(StreamedClassifier):
@@ -154,6 +148,7 @@ class ESKDBClassifier(StreamedClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -177,6 +172,7 @@ class ESKDBClassifier(StreamedClassifier):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
+        self.date_features = date_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing
@@ -384,7 +380,6 @@ def join_members(members: list[NetworkMember], encoder: TableEncoder, n_rows: fl
     """Return the step of an ensemble that has learnt from `n_rows` rows."""
     levels = tuple(member.levels for member in members if member.levels is not None)
     return Networks(
-        Calibration.of(FACTORS, TAILS, n_rows),
         tuple(member.cut_network.network for member in members),
         tuple(Cuts(one.cut_network.points, one.cut_network.n_points) for one in members),
         encoder.missing_seen,

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import polygamma
 
 from priorwise import _core
 from priorwise.common.numeric import TOLERANCE, pick
@@ -98,11 +97,6 @@ def log_class_prior(
     """Return the logarithms of the class probabilities before any feature is known."""
     with np.errstate(divide="ignore"):
         return np.log(class_tree.rows(probabilities, rest=rest)[0])
-
-
-def prior_spread(class_count: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the variances of the logarithms of the class probabilities, given their rows."""
-    return np.asarray(polygamma(1, class_count + 1.0))
 
 
 def choose_candidate(

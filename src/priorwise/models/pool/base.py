@@ -42,19 +42,6 @@ from priorwise.models.pool.unseen_rows import UnseenRows, plan_sizes
 from priorwise.models.pool.weights import ImportanceRows, ScoreReport
 from priorwise.models.training_table import TrainingTable, read_directions
 from priorwise.steps.pool import BOOSTING, Boosted, Foreign, Pool, Reread
-from priorwise.steps.step import Calibration
-
-FACTORS = {
-    "constant": 0.47,
-    "rows": -0.34,
-    "classes": -1.17,
-    "gini": 0.70,
-    "within": 0.29,
-    "between": 0.33,
-}
-TAILS = (0.46, 0.36)
-"""How variances become intervals (`Calibration`). The factors were fitted to generated tables, the
-tails set by hand."""
 
 IMPORTANCE_ROWS = "_importance_rows"
 """Attribute of the rows that importances are measured on, which is not stored."""
@@ -94,7 +81,7 @@ class BasePool(TableClassifier, _BaseComposition):
         `fit_dataset` of the rows held in memory. Members keep none; `score_report` has scores.
     boosting_ : Boosted or None
         Boosted trees that correct the pooled probabilities; None if there are none.
-    feature_importances_ : array of shape (n_features_in_,)
+    feature_importances_ : array of shape (n_features,)
         Share of each feature in the absolute values of the contributions (`explain`), the mean over
         200 training rows, measured when it is first asked for. Members that cannot explain
         themselves do not count.
@@ -276,7 +263,6 @@ class BasePool(TableClassifier, _BaseComposition):
         report = ScoreReport.compute(scored, table.y, table.weight, pool_weights, seconds)
         steps = {name: take_step(m, table.encoder) for name, m in members.items()}
         pool = Pool(
-            Calibration.of(FACTORS, TAILS, table.class_count.sum()),
             tuple(steps), tuple(steps.values()), weights.weight, weights.intercept, NUMBERS.floor,
         )  # fmt: skip
         step = pool if joined.boosting is None else joined.boosting.as_step(pool)

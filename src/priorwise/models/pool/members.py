@@ -22,12 +22,12 @@ from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import READING_PARAMETERS
 from priorwise.models.base import TableClassifier
+from priorwise.models.offset_boosting import OffsetBoosting
 from priorwise.models.pool.plan import NUMBERS, PoolPlan
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.offset_boosting import OffsetBoosting
 from priorwise.steps.pool import Foreign, Reread
-from priorwise.steps.step import Calibration, Step
+from priorwise.steps.step import Step
 
 N_PILOT_ESTIMATORS = 5
 """Estimators of an ensemble that are fitted to measure how many fit in the time there is."""
@@ -241,8 +241,8 @@ def take_step(member: Any, encoder: TableEncoder) -> Step:
         return step
     inside = member.estimator if isinstance(member, FrozenEstimator) else member
     if isinstance(inside, TableClassifier):
-        return Reread(inside.step_.calibration, inside.encoder_, inside.step_)
-    return Foreign(Calibration.of({}, (1.0, 0.0), 0.0), member)
+        return Reread(inside.encoder_, inside.step_)
+    return Foreign(member)
 
 
 @dataclass(frozen=True, eq=False)

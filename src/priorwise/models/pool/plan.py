@@ -18,9 +18,9 @@ from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import MAX_SPLINED, SplineLogisticClassifier
 from priorwise.models.memory import PoolReduction, TableSize, refuse, warn_of_reductions
 from priorwise.models.networks.eskdb import ESKDBClassifier
+from priorwise.models.offset_boosting import BoostingPlan
 from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
-from priorwise.models.trees.offset_boosting import BoostingPlan
 
 BOOSTER = "booster"
 """Name of the member that boosting the pool without it may replace."""

@@ -19,14 +19,14 @@ from priorwise.models.datasets.fitting import (
 )
 from priorwise.models.fitted import BLOCK_ROWS
 from priorwise.models.memory import KEPT_SHARE, TableSize
-from priorwise.models.pool.weights import PoolWeights
-from priorwise.models.training_table import TrainingTable
-from priorwise.models.trees.offset_boosting import (
+from priorwise.models.offset_boosting import (
     BoostingBins,
     BoostingPlan,
     CodedOffsets,
     OffsetBoosting,
 )
+from priorwise.models.pool.weights import PoolWeights
+from priorwise.models.training_table import TrainingTable
 from priorwise.steps.step import Step
 from priorwise.streaming.passes import ColumnsBatch, Pass
 

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.numeric import count_shares, power_of_two, safe_log, softmax
 from priorwise.common.records import Record, number, part
+from priorwise.common.registered import with_registered_methods
+from priorwise.common.texts import ERROR, LOG_LOSS, RMSE
 from priorwise.data.tables import Columns
 from priorwise.models.pool.plan import NUMBERS
 from priorwise.models.training_table import TrainingTable
@@ -183,6 +185,7 @@ class ScoreLine(Record):
     error_error: float = part(float)
 
 
+@with_registered_methods
 @dataclass(frozen=True)
 class ScoreReport(Record):
     """Scores of members, of the pool and of boosting on the same training rows.
@@ -227,22 +230,24 @@ class ScoreReport(Record):
         notes = [
             f"{line.name} has a negative weight: it corrects what other members say too strongly"
             for line in self.lines
-            if line.pool_weight is not None and line.pool_weight < 0.0
+            if line.pool_weight is not None and line.pool_weight <= -0.005
         ]
         if self.lines[-1].name == "pool":
+            few, per_class = NUMBERS.boosted_rows, NUMBERS.boosted_rows_per_class
             notes.append(
-                "no boosting: PriorwiseClassifier boosts from 500 rows and 20 rows per class on, "
-                "where that lowers the log-loss of held-out rows"
+                f"no boosting: there is none below {few} rows or {per_class} rows per class"
+                if self.n_rows < few
+                else "no boosting: none was learnt that lowers the log-loss of held-out rows"
             )
         return tuple(notes)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         width = max(10, *(len(line.name) + 1 for line in self.lines))
-        scores = f"{'RMSE':>9}{'log-loss':>10}{'error':>8}{'weight':>8}{'seconds':>9}"
+        scores = f"{RMSE:>9}{LOG_LOSS:>10}{ERROR:>8}{'weight':>8}{'seconds':>9}"
         head = f"{'member':{width}}{scores}"
         lines = [
             f"{line.name:{width}}{line.rmse:9.4f}{line.log_loss:10.4f}{line.error:8.4f}"
-            f"{'' if line.pool_weight is None else format(line.pool_weight, '.2f'):>8}"
+            f"{'' if line.pool_weight is None else format(line.pool_weight, 'z.2f'):>8}"
             f"{line.fit_seconds:9.2f}"
             for line in self.lines
         ]
@@ -297,7 +302,7 @@ class ImportanceRows:
     @classmethod
     def draw(cls, table: TrainingTable, *, keep_given: bool) -> Self:
         """Return rows of a table at even distances, if asked for with those that were given."""
-        per_row = table.n_classes * table.encoder.n_features_in_
+        per_row = table.n_classes * len(table.encoder.is_nominal_)
         n_rows = min(table.n_rows, MAX_EXPLAINED_ROWS, max(1, MAX_CONTRIBUTIONS // per_row))
         rows = table.take(np.linspace(0, table.n_rows - 1, n_rows).astype(np.intp))
         columns = replace(rows.columns, X=rows.rows_given()) if keep_given else rows.columns

@@ -15,11 +15,9 @@ from priorwise.common.runtime import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
 from priorwise.models.memory import TableSize
+from priorwise.models.offset_boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.training_table import TrainingTable, read_directions
-from priorwise.models.trees.offset_boosting import BoostingPlan, OffsetBoosting
-from priorwise.models.trees.spread import BOOSTING_FACTORS, BOOSTING_TAILS
 from priorwise.steps.pool import Boosted, Pool
-from priorwise.steps.step import Calibration
 
 WHOLE_SHARE, MAX_WHOLE_ROWS = 0.5, 10_000
 """Share of the booster of all rows: it is better where classes are nearly certain,
@@ -169,6 +167,7 @@ class BoostingClassifier(TableClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -189,6 +188,7 @@ class BoostingClassifier(TableClassifier):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
+        self.date_features = date_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing
@@ -254,8 +254,7 @@ class BoostingClassifier(TableClassifier):
         plan = self._choose_rate(table, plan, seed)
         boosting, boosted = self._boost(table, plan, seed)
         prior = count_shares(table.class_count)
-        calibration = Calibration.of(BOOSTING_FACTORS, BOOSTING_TAILS, table.class_count.sum())
-        base = Pool(calibration, (), (), np.empty(0), np.log(prior), LEAST_PROBABILITY)
+        base = Pool((), (), np.empty(0), np.log(prior), LEAST_PROBABILITY)
         return {
             "step_": base if boosting is None else boosting.as_step(base),
             "prior_": prior,

@@ -22,11 +22,9 @@ from priorwise.models.trees.forest_growth import (
     RandomGrowth,
     hold_out_some,
 )
-from priorwise.models.trees.spread import FOREST_FACTORS, FOREST_TAILS
 from priorwise.models.trees.tree_growth import CRITERIA
 from priorwise.smoothing import ParentEstimate, Smoother
 from priorwise.smoothing.base import as_smoother
-from priorwise.steps.step import Calibration
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees import (
     C45,
@@ -99,7 +97,7 @@ class ProbabilityForestClassifier(TableClassifier):
         The smoother used.
     min_weight_ : float
         Least weight of the rows of a node that is split; 0 if it was not chosen.
-    feature_importances_ : array of shape (n_features_in_,)
+    feature_importances_ : array of shape (n_features,)
         Share of each feature in the information that the splits gain, the mean of the trees.
     oof_proba_ : array of shape (n_rows, n_classes)
         Probabilities of the training rows by the trees they did not grow, NaN for rows that grew
@@ -148,6 +146,7 @@ class ProbabilityForestClassifier(TableClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -172,6 +171,7 @@ class ProbabilityForestClassifier(TableClassifier):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
+        self.date_features = date_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing
@@ -267,7 +267,6 @@ class ProbabilityForestClassifier(TableClassifier):
             totals = np.concatenate([tree.totals for tree in counted.counts])[counted.owner]
         fitted = {
             "step_": Trees(
-                Calibration.of(FOREST_FACTORS, FOREST_TAILS, table.class_count.sum()),
                 grown.forest,
                 node_proba,
                 1.0,
@@ -275,7 +274,6 @@ class ProbabilityForestClassifier(TableClassifier):
                 np.empty(0, dtype=np.int32) if counted is None else counted.owner,
                 empty,
                 totals,
-                empty,
                 find_strength(smoother) if counted is None and not monotone else 0.0,
             ),
             "smoothing_": smoother,

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.data.tables import Columns
 from priorwise.models.candidates import squared_error
+from priorwise.models.intervals import HELD_OUT
 from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable
 from priorwise.models.trees.forest import ProbabilityForestClassifier
-from priorwise.models.trees.spread import make_step
+from priorwise.models.trees.tree_step import make_step
 from priorwise.structure.trees import C45, DecisionTree
 from priorwise.structure.trees.monotone import bound_tree
 
@@ -86,7 +87,8 @@ def imitate(
     counts = tree.counts
     node_of_cell = np.repeat(np.arange(counts.n_nodes), np.diff(counts.row_start))
     return {
-        "step_": make_step(tree, node_proba, np.empty(0), "forest", table.class_count.sum()),
+        "step_": make_step(tree, node_proba, np.empty(0)),
+        HELD_OUT: forest.oof_proba_,
         "tree_": tree,
         "smoothing_": forest.smoothing_,
         "criterion_": rules.criterion,

@@ -23,7 +23,6 @@ from priorwise.models.trees.imitation import (
     imitate,
     out_of_bag_error,
 )
-from priorwise.models.trees.spread import make_step
 from priorwise.models.trees.tree_growth import (
     CRITERIA,
     TreeGrowth,
@@ -32,6 +31,7 @@ from priorwise.models.trees.tree_growth import (
     feature_scale,
     smooth_nodes,
 )
+from priorwise.models.trees.tree_step import make_step
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import as_smoother, check_smoothing
 from priorwise.steps.trees import Trees
@@ -167,6 +167,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -193,6 +194,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
+        self.date_features = date_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing
@@ -252,7 +254,7 @@ class ProbabilityTreeClassifier(TableClassifier):
     def feature_importances_(self) -> NDArray[np.float64]:
         """Share of each feature in the information that the splits gain."""
         check_is_fitted(self)
-        return self.tree_.feature_shares(self.n_features_in_)
+        return self.tree_.feature_shares(len(self.encoder_.is_nominal_))
 
     def get_depth(self) -> int:
         """Return the number of levels below the root.
@@ -320,12 +322,9 @@ class ProbabilityTreeClassifier(TableClassifier):
                 return imitate(forest, table, shape, seed)
         tree = setting.growth.grow(table, table.weights, seed)
         cells, node_proba = smooth_nodes(tree, setting.smoother, self.curtailment, seed, monotone)
-        n_rows = float(table.class_count.sum())
         bandwidth = bandwidths(tree, setting.softness, feature_scale(table))
         return {
-            "step_": make_step(
-                tree, node_proba, bandwidth * (setting.softness > 0.0), None, n_rows
-            ),
+            "step_": make_step(tree, node_proba, bandwidth * (setting.softness > 0.0)),
             "tree_": tree,
             "smoothing_": setting.smoother,
             "criterion_": setting.growth.rules.criterion,

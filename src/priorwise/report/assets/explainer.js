@@ -3,7 +3,8 @@
 //
 //   const { bias, terms } = priorwise.explain(model, row);  // terms[feature * n_classes + class]
 //
-// bias plus the terms of all features are the log-odds against the mean of the classes, exactly.
+// bias plus the terms of all features are the log-odds, exactly: the log probability of the class
+// minus the mean of those of the others; of two classes, log p / (1 - p).
 (function (priorwise) {
   "use strict";
   const TINY = 2.2250738585072014e-308;
@@ -278,7 +279,11 @@
     return RULES[kind](step, read[reader]);
   }
 
-  priorwise.explainInSteps = (loaded, row) => explainModel(loaded.model, loaded.read(row));
+  priorwise.explainInSteps = function* (loaded, row) {
+    const { bias, terms } = yield* explainModel(loaded.model, loaded.read(row));
+    const unit = bias.length / Math.max(bias.length - 1, 1);
+    return { bias: bias.map((score) => unit * score), terms: terms.map((term) => unit * term) };
+  };
 
   priorwise.explain = (loaded, row) => {
     const steps = priorwise.explainInSteps(loaded, row);

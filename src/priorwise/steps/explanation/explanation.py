@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from priorwise.common.docstrings import hook
 from priorwise.common.numeric import safe_log, softmax
+from priorwise.common.registered import with_registered_methods
 from priorwise.steps.explanation.formats import ExplanationFormats, as_text
 from priorwise.steps.explanation.probability_changes import centre_terms, log_mean
 from priorwise.steps.explanation.uncertainty import TermIntervals, pool_terms
 
 
+@with_registered_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(TermIntervals, ExplanationFormats):
     """Contributions of features to the log-odds of the classes, for some rows.
@@ -25,9 +27,10 @@ class Explanation(TermIntervals, ExplanationFormats):
 
         log-odds = bias + sum over features of contributions + remainder
 
-    Log-odds are taken against the mean of the log probabilities over the classes, so that they
-    sum to zero over the classes and a positive contribution speaks for the class; `against` takes
-    them against one of the classes instead. A probability of zero is taken as 2.2e-308. The
+    The log-odds of a class are its log probability minus the mean of those of the other classes:
+    of two classes, log p / (1 - p). They sum to zero over the classes, and a positive contribution
+    speaks for the class; `against` takes log-odds against one of the classes instead, as the
+    difference of the log probabilities. A probability of zero is taken as 2.2e-308. The
     remainder is zero unless a pool has members that cannot explain themselves, such as classifiers
     of other libraries. docs/explanations.md says how the contributions of each model are defined.
 
@@ -44,7 +47,7 @@ class Explanation(TermIntervals, ExplanationFormats):
     remainder : array of shape (n_rows, n_classes)
         Part of the log-odds that is no feature's.
     reference : class label or None
-        The class that log-odds are taken against; None for the mean over the classes.
+        The class that log-odds are taken against; None for the mean over the other classes.
     values : object array of shape (n_rows, n_features) or None
         The value of each feature: a number, a label, None if it is missing, "unseen" for a label
         that training did not have.
@@ -114,8 +117,10 @@ class Explanation(TermIntervals, ExplanationFormats):
         """
         terms = np.asarray(terms, dtype=np.float64)
         remainder = np.zeros((terms.shape[0], terms.shape[2]))
-        bias = centre(np.asarray(bias, dtype=np.float64))
-        return cls(np.asarray(classes), feature_names, bias, centre(terms), remainder, **details)
+        bias = against_others(np.asarray(bias, dtype=np.float64))
+        return cls(
+            np.asarray(classes), feature_names, bias, against_others(terms), remainder, **details
+        )
 
     @classmethod
     @hook
@@ -125,7 +130,7 @@ class Explanation(TermIntervals, ExplanationFormats):
         """Explain probabilities of which nothing is known: all is the remainder."""
         shape = (len(probabilities), len(feature_names), len(classes))
         nothing = cls.from_sums(classes, feature_names, np.zeros(len(classes)), np.zeros(shape))
-        return replace(nothing, remainder=centre(safe_log(probabilities)))
+        return replace(nothing, remainder=against_others(safe_log(probabilities)))
 
     @classmethod
     @hook
@@ -159,7 +164,7 @@ class Explanation(TermIntervals, ExplanationFormats):
         The log probabilities of members are multiplied by `weights`; the pool adds `intercept`.
         """
         first = next(iter(members.values()))
-        bias = centre(intercept)
+        bias = against_others(intercept)
         contributions, remainder = (
             np.zeros(first.contributions.shape),
             np.zeros_like(first.remainder),
@@ -185,6 +190,26 @@ class Explanation(TermIntervals, ExplanationFormats):
         """Log-odds of the prediction, of shape (n_rows, n_classes)."""
         return np.asarray(self.bias + self.contributions.sum(axis=1) + self.remainder)
 
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Probabilities of the classes, of shape (n_rows, n_classes)."""
+        return softmax(self._unit * self.log_odds)
+
+    @property
+    def meaning(self) -> str:
+        """What the log-odds of a class with the probability p are, in words."""
+        if self.reference is not None:
+            return f"log p minus that of {self.reference}"
+        if len(self.classes) == 2:
+            return "log p / (1 - p)"
+        return "log p minus the mean log p of the other classes"
+
+    @property
+    def _unit(self) -> float:
+        """How far log probabilities are apart where log-odds are one apart."""
+        n_classes = len(self.classes)
+        return 1.0 if self.reference is not None or n_classes < 2 else 1.0 - 1.0 / n_classes
+
     @hook
     def raise_to(self, floor: float) -> Explanation:
         """Explain the same probabilities with those below a floor raised to it.
@@ -192,16 +217,16 @@ class Explanation(TermIntervals, ExplanationFormats):
         Where the probability is below, all contributions to the log probability shrink by the same
         factor, so that they lead to the floor instead. Raised probabilities do not sum to one.
         """
-        start, end = softmax(self.bias[None])[0], softmax(self.log_odds)
+        start, end = softmax(self._unit * self.bias[None])[0], self.probabilities
         if min(start.min(), end.min(initial=1.0)) >= floor:
             return self
         terms = np.concatenate([self.contributions, self.remainder[:, None]], axis=1)
-        terms = centre_terms(start, end, terms)
+        terms = centre_terms(start, end, self._unit * terms)
         way = safe_log(end) - safe_log(start)
         raised = safe_log(np.maximum(end, floor)) - safe_log(np.maximum(start, floor))
         terms *= np.where(way == 0.0, 1.0, raised / np.where(way == 0.0, 1.0, way))[:, None, :]
-        terms = centre(terms)
-        bias = centre(safe_log(np.maximum(start, floor)))
+        terms = against_others(terms)
+        bias = against_others(safe_log(np.maximum(start, floor)))
         return replace(
             self, bias=bias, contributions=terms[:, :-1], remainder=terms[:, -1],
             members={}, member_weights={},
@@ -222,7 +247,8 @@ class Explanation(TermIntervals, ExplanationFormats):
         """
         place = self.find_class(reference, "reference")
         bias, contributions, remainder = (
-            part - part[..., [place]] for part in (self.bias, self.contributions, self.remainder)
+            self._unit * (part - part[..., [place]])
+            for part in (self.bias, self.contributions, self.remainder)
         )
         members = {name: member.against(reference) for name, member in self.members.items()}
         return replace(
@@ -253,6 +279,8 @@ class Explanation(TermIntervals, ExplanationFormats):
         return f"<Explanation of {rows}, {len(self.feature_names)} features, classes {shown}>"
 
 
-def centre(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Subtract the mean over the classes, the last axis."""
-    return np.asarray(scores - scores.mean(axis=-1, keepdims=True))
+def against_others(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Subtract from the score of each class, the last axis, the mean of those of the others."""
+    n_classes = scores.shape[-1]
+    others = max(n_classes - 1, 1)
+    return np.asarray((scores - scores.mean(axis=-1, keepdims=True)) * (n_classes / others))

@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.numeric import softmax
+from priorwise.common.documents import Document
 from priorwise.common.texts import count, show_probability
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class ExplanationFormats:
             "level": None if self.probability_interval is None else level,
             "rows": rows,
         }
-        return json.dumps(whole, default=str)
+        return Document(json.dumps(whole, default=str))
 
     def to_shap(self: Any) -> Any:
         """Return the explanation as a `shap.Explanation`, for the plots of that package.
@@ -173,9 +173,10 @@ def _describe_row(explanation: Explanation, row: int, max_features: int) -> list
     """The most probable class of a row and its largest contributions."""
     odds = explanation.log_odds[row]
     k = int(odds.argmax())
+    p = show_probability(explanation.probabilities[row, k])
     against = "" if explanation.reference is None else f" against {explanation.reference}"
     lines = [
-        f"row {row}: {explanation.classes[k]}, p = {show_probability(softmax(odds[None])[0, k])}, "
+        f"row {row}: {explanation.classes[k]}, p = {p}, "
         f"log-odds{against} {odds[k]:+.2f} = prior {explanation.bias[k]:+.2f}"
     ]
     parts = explanation.contributions[row, :, k]

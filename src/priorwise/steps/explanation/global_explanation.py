@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
+from priorwise.common.documents import Document
+from priorwise.common.registered import with_registered_methods
 from priorwise.common.texts import count
 from priorwise.common.validation import check_choice
 from priorwise.steps.explanation.explanation import Explanation
@@ -38,6 +40,7 @@ CHANCE = 3.0
 Floats = NDArray[np.float64]
 
 
+@with_registered_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class FeatureShape:
     """Contributions of one feature by its value.
@@ -76,6 +79,7 @@ class FeatureShape:
         return f"<FeatureShape of {self.feature}, {len(self.values)} groups>"
 
 
+@with_registered_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class GlobalExplanation:
     """What each feature, and each pair of features, does to the predictions of many rows.
@@ -104,10 +108,10 @@ class GlobalExplanation:
     >>> result = model.explain_global(data.data)
     >>> print(result)
     <GlobalExplanation of 150 rows, 4 features, classes 0, 1, 2>
-      2.31  petal length (cm)
-      2.31  petal width (cm)
-      1.28  sepal length (cm)
-      0.67  sepal width (cm)
+      3.47  petal length (cm)
+      3.46  petal width (cm)
+      1.92  sepal length (cm)
+      1.01  sepal width (cm)
     >>> result.shapes["petal width (cm)"].mean.shape[1]
     3
     """
@@ -220,7 +224,7 @@ class GlobalExplanation:
             },
             "pairs": self.pairs,
         }
-        return json.dumps(whole, default=str)
+        return Document(json.dumps(whole, default=str))
 
     def __repr__(self) -> str:
         return repr(self.explanation).replace("<Explanation", "<GlobalExplanation")
@@ -278,7 +282,9 @@ def _group(column: NDArray[Any], most: int) -> tuple[NDArray[np.intp], list[Any]
         cuts = np.unique(np.quantile(numbers[known], np.arange(1, most) / most))
         group = np.unique(np.searchsorted(cuts, numbers[known]), return_inverse=True)[1]
     n_groups = int(group.max(initial=-1)) + 1
-    values: list[Any] = [float(np.median(numbers[known][group == g])) for g in range(n_groups)]
+    # Dates stay dates.
+    kind = next((type(value) for value in column if value is not None), float)
+    values: list[Any] = [kind(np.median(numbers[known][group == g])) for g in range(n_groups)]
     groups = np.full(len(numbers), n_groups)
     groups[known] = group
     return groups, values if known.all() else [*values, None]

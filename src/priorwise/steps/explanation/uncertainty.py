@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from priorwise.common.numeric import LEAST_PROBABILITY, softmax, sum_of_others
+from priorwise.common.numeric import LEAST_PROBABILITY, sum_of_others
 from priorwise.common.validation import check_number
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class TermIntervals:
 
         With (a, b) the interval of the probability p of a class (`predict_interval`), its log-odds
         against all others lie between log a / (1 - a) and log b / (1 - b). While the others share
-        1 - p as they do, its log-odds against one of them are that much further off, and against
-        the mean of K classes 1 - 1 / K times that much. Ends nearer to zero or one than 1e-6, which
-        `predict_interval` gives as zero and one, are taken as 1e-6 away.
+        1 - p as they do, its log-odds against one of them, or against their mean, are that much
+        further off. Ends nearer to zero or one than 1e-6, which `predict_interval` gives as zero
+        and one, are taken as 1e-6 away.
 
         Parameters
         ----------
@@ -68,10 +68,9 @@ class TermIntervals:
         check_number("level", level, above=0.0, below=1.0)
         if self.probability_interval is None:
             raise ValueError("the explanation has no intervals: use the method explain of a model")
-        odds = self.log_odds
-        proba = softmax(odds)
+        odds, proba = self.log_odds, self.probabilities
         against_others = np.log(proba) - np.log(np.maximum(sum_of_others(proba), LEAST_PROBABILITY))
-        factor = np.full(proba.shape[1], 1.0 - 1.0 / proba.shape[1])
+        factor = np.ones(proba.shape[1])
         if self.reference is not None:
             factor = 1.0 * (self.classes != self.reference)
         lower, upper = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +20,6 @@ from priorwise.steps.linear.design import (
     MAX_DEVIATION,
     TINY,
     Design,
-    KernelLeverage,
-    Leverage,
     LinearDesign,
     QuadraticSplines,
 )
@@ -99,12 +96,11 @@ class PiecewiseScore(_core.PiecewiseScore):
 class Pieces(Step):
     """Softmax of scores that are a constant per label and a piecewise quadratic per number.
 
-    `design` and `leverage` say how sure the weights are that were folded into the `score`.
+    `design` is that whose weights were folded into the `score`.
     """
 
     score: PiecewiseScore = part(PiecewiseScore)
     design: LinearDesign = part(LinearDesign)
-    leverage: Leverage = part(Leverage)
 
     def check_rules(self) -> None:
         score, design = self.score, self.design
@@ -122,12 +118,6 @@ class Pieces(Step):
             raise ValueError("mean must be finite numbers")
         if not _core.are_within(score.scale, TINY, np.inf):
             raise ValueError("scale must be positive numbers")
-        n_weights = 1 + design.n_indicators + len(design.value_feature)
-        if (len(self.leverage.variance), len(self.leverage.class_scale)) != (
-            n_weights,
-            self.n_classes,
-        ):
-            raise ValueError("leverage must have all weights and classes")
 
     def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
         self.design.check_features(is_nominal, n_labels)
@@ -145,27 +135,9 @@ class Pieces(Step):
         terms[:, columns.nominal_first] = self.score.terms(columns)
         return Explanation.from_sums(names.classes, names.features, self.score.intercept, terms)
 
-    def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:
-        rows = self.design.apply(columns)
-        return {"all": self.leverage.spread(rows, self.design.n_indicators, proba)}
-
     def describe(self) -> str:
         n_labels = int(self.score.first_label[-1])
         return f"scores of {len(self.score.left):,} pieces and {n_labels:,} labels"
-
-    def spread_rule(self) -> dict[str, Any]:
-        """The columns of the root of the covariance are scores of as many classes.
-
-        The last score is the sum of the variances of indicators that the root leaves out.
-        """
-        leverage, design = self.leverage, self.design
-        weights = np.zeros((len(leverage.dense) + 1, len(leverage.variance)))
-        weights[:-1, leverage.dense] = leverage.root.T
-        weights[-1, 1 : 1 + design.n_indicators] = leverage.variance[1 : 1 + design.n_indicators]
-        pieces = PiecewiseScore.fold(design, weights)
-        names = ("intercept", "label_score", "coefficient", "missing_score")
-        arrays = {name: getattr(pieces, name).astype(np.float32) for name in names}
-        return {"kind": "pieces", "pieces": arrays, "class_scale": leverage.class_scale.tolist()}
 
 
 def _cut_into_pieces(
@@ -194,8 +166,7 @@ class Kernel(Step):
 
     d^2 adds up squared differences of values and 2 for each label that differs; a label or an
     indicator of a missing value that only one of the two rows has counts 1. `index` and `value`
-    hold the landmarks, rows of the training table as the `design` sees them; `leverage` says how
-    sure the coefficients are.
+    hold the landmarks, rows of the training table as the `design` sees them.
     """
 
     design: LinearDesign = part(LinearDesign)
@@ -204,17 +175,14 @@ class Kernel(Step):
     rate: float = number(least=0.0, most=LARGEST)
     intercept: Floats = numbers("n_classes", least=-LARGEST, most=LARGEST)
     coefficient: Floats = numbers("n_classes", "n_landmarks", least=-LARGEST, most=LARGEST)
-    leverage: KernelLeverage = part(KernelLeverage)
 
     def check_rules(self) -> None:
-        design, leverage = self.design, self.leverage
+        design = self.design
         if (len(self.index), len(self.value)) != (
             len(design.index_feature),
             len(design.value_feature),
         ):
             raise ValueError("landmarks must have the features of the design")
-        if (len(leverage.directions), len(leverage.class_scale)) != self.coefficient.shape[::-1]:
-            raise ValueError("leverage must have all landmarks and classes")
 
     def check_features(self, is_nominal: NDArray[np.bool_], n_labels: list[int]) -> None:
         self.design.check_features(is_nominal, n_labels)
@@ -240,24 +208,8 @@ class Kernel(Step):
         bias, parts = self.split(columns)
         return Explanation.from_sums(names.classes, names.features, bias, parts)
 
-    def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:
-        rows, variance = self.design.apply(columns), np.empty_like(proba)
-        for batch in gen_batches(len(proba), BATCH_ROWS):
-            own = Design(rows.index[batch], rows.value[batch])
-            variance[batch] = self.leverage.spread(self.kernel(own), proba[batch])
-        return {"all": variance}
-
     def describe(self) -> str:
         return f"a Gaussian kernel with {self.index.shape[1]:,} landmarks"
-
-    def spread_rule(self) -> dict[str, Any]:
-        leverage = self.leverage
-        return {
-            "kind": "landmarks",
-            "directions": np.ascontiguousarray(leverage.directions.T),
-            "penalty": float(leverage.penalty),
-            "class_scale": leverage.class_scale.tolist(),
-        }
 
     def score(self, rows: Design, n_threads: int = 1) -> Floats:
         """Return the scores of rows, of shape (n_rows, n_classes).

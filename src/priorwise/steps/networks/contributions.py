@@ -18,7 +18,6 @@ from priorwise.steps.explanation.probability_changes import (
     log_mean,
     replace_infinities,
 )
-from priorwise.steps.intervals import find_log_odds
 from priorwise.steps.step import Floats, Names
 
 
@@ -54,15 +53,9 @@ def explain_rows(
     terms = log_terms(product, codes, n_threads)
     log_prior, terms = replace_infinities(product.log_prior, terms)
     support, backoff = _find_support(product, codes, terms.shape)
-    variance, proba = np.zeros(terms.shape), class_proba(product, codes, n_threads)
-    for place, feature in enumerate(product.column.tolist()):
-        alone = _core.take_factor(product, place)
-        spread = _core.sum_spreads(alone, codes, proba, n_threads)
-        variance[:, feature] = find_log_odds(proba, spread)[1]
     return Explanation.from_sums(
-        names.classes, names.features, log_prior, terms,
-        support=support, variance=variance, backoff=backoff,
-    )  # fmt: skip
+        names.classes, names.features, log_prior, terms, support=support, backoff=backoff
+    )
 
 
 def explain_mean(

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from priorwise import _core
 from priorwise.common.records import Record, numbers, part
@@ -21,7 +19,6 @@ from priorwise.steps.networks.contributions import (
     explain_rows,
     log_joint,
 )
-from priorwise.steps.networks.spread import MAX_MEASURED, MeanSpread, differ
 from priorwise.steps.step import Floats, Names, Step
 
 
@@ -60,8 +57,7 @@ class Networks(Step):
     of its first factor is frequent enough for the network to be used. The joint probabilities of
     those are added up; the last network answers where there are none.
 
-    `prior_variance` is that of the logarithms of the class shares; without it the variance is how
-    much the networks differ. `levels` of weighted networks are the concentration and the weight of
+    `levels` of weighted networks are the concentration and the weight of
     each level of each factor, with which exports turn scores into counts.
     """
 
@@ -69,7 +65,6 @@ class Networks(Step):
     cuts: tuple[Cuts, ...] = part(Cuts, several=True)
     missing_seen: NDArray[np.int32] = numbers("n_numeric", dtype=np.int32, least=0, most=1)
     guards: tuple[NDArray[np.bool_], ...] = part(np.ndarray, several=True, default=())
-    prior_variance: Floats | None = numbers("n_classes", optional=True, least=0.0, default=None)
     levels: tuple[Floats, ...] = part(np.ndarray, several=True, default=())
 
     def check_rules(self) -> None:
@@ -82,8 +77,6 @@ class Networks(Step):
             raise ValueError("there must be guards for all networks but the last, or none")
         if any(guard.dtype != np.bool_ or guard.ndim != 1 for guard in self.guards):
             raise ValueError("guards must be booleans")
-        if self.prior_variance is not None and len(self.prior_variance) != self.n_classes:
-            raise ValueError("prior_variance must be that of all classes")
         if len(self.levels) not in (0, n_networks):
             raise ValueError("levels must be those of all networks")
         for product, levels in zip(self.products, self.levels, strict=False):
@@ -143,7 +136,7 @@ class Networks(Step):
         What a feature adds to the probability of each of several networks is averaged, or summed
         where joint probabilities are.
         """
-        if len(self.products) == 1 and self.prior_variance is not None:
+        if len(self.products) == 1:
             return explain_rows(self.products[0], self.code(columns, n_threads), names, n_threads)
         proba = self.predict(columns, n_threads)
         if self.guards:
@@ -153,36 +146,12 @@ class Networks(Step):
             )
         return explain_mean(self._list_coded(columns, n_threads), names, proba, n_threads)
 
-    def spread_parts(self, columns: Columns, proba: Floats, n_threads: int) -> dict[str, Floats]:
-        if self.prior_variance is None:
-            members = (self._average([one], columns, n_threads) for one in self._cut_networks)
-            return {"between": differ(members)}
-        codes = self.code(columns, n_threads)
-        if len(self.products) == 1:
-            spread = _core.sum_spreads(self.products[0], codes, proba, n_threads)
-            return {"all": self.prior_variance + spread}
-        return {"all": self.prior_variance + self._spread_mean(codes, n_threads)}
-
     def describe(self) -> str:
         n_contexts = sum(int(product.n_contexts.sum()) for product in self.products)
         n_networks = len(self.products) - bool(self.guards)
         if n_networks == 1:
             return f"a network with {n_contexts:,} contexts"
         return f"{n_networks} networks with {n_contexts:,} contexts"
-
-    def spread_rule(self) -> dict[str, Any]:
-        if self.prior_variance is None:
-            return {"kind": "networks"}
-        n_rows = np.concatenate([product.n_rows for product in self.products])
-        is_whole = bool((n_rows == n_rows.astype(np.int32)).all())
-        concentrations = [_core.find_concentrations(product) for product in self.products]
-        return {
-            "kind": "networks",
-            "prior": self.prior_variance.tolist(),
-            "max_measured": MAX_MEASURED,
-            "n_rows": n_rows.astype(np.int32) if is_whole else n_rows,
-            "concentrations": np.concatenate(concentrations),
-        }
 
     def code(self, columns: Columns, n_threads: int, network: int = 0) -> NDArray[np.int32]:
         """Return the codes of rows (n_features, n_rows) that a network reads."""
@@ -223,25 +192,6 @@ class Networks(Step):
                 joint = _core.predict_joint(product, _take(codes, used), False, n_threads)
                 total[used] = np.logaddexp(total[used], joint)
         return total - np.log(is_used.sum(axis=0, dtype=np.float64))[:, None]
-
-    def _spread_mean(self, codes: NDArray[np.int32], n_threads: int) -> Floats:
-        """Return the variance of the logarithm of the mean of the networks' probabilities."""
-        n_rows = codes.shape[1]
-        spread = MeanSpread(n_rows, self.n_classes)
-        if not self.guards:
-            for product in self.products:
-                spread.add(product, codes, n_threads, rows=np.arange(n_rows))
-            return spread.total()
-        is_used = self._find_answering(codes)
-        total = logsumexp(self._mean_joint(codes, is_used, n_threads), axis=1, keepdims=True)
-        total[np.isneginf(total)] = 0.0
-        for product, used in zip(self.products, is_used, strict=True):
-            rows = np.flatnonzero(used)
-            if len(rows):
-                taken = _take(codes, used)
-                log_weight = log_joint(product, taken, n_threads) - total[rows]
-                spread.add(product, taken, n_threads, rows=rows, log_weight=log_weight)
-        return spread.total()
 
 
 def _take(codes: NDArray[np.int32], rows: NDArray[np.bool_]) -> NDArray[np.int32]:

@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from priorwise.common.docstrings import hook
+from priorwise.common.documents import Document
 from priorwise.common.records import Record, part
+from priorwise.common.registered import with_registered_methods
 from priorwise.counts import Information, WideInformation
 
 
+@with_registered_methods
 @dataclass(frozen=True)
 class Network(Record):
     """Which features depend on which; every feature depends on the class, if there is one.
@@ -223,7 +226,7 @@ class Network(Record):
             lines = [f"{root} [shape=box];", *lines]
             lines += [f"{root} -> {names[i]};" for i in self.order]
         lines += [f"{names[parent]} -> {names[child]};" for parent, child in self.arcs()]
-        return "\n".join(["digraph {", *(f"  {line}" for line in lines), "}"])
+        return Document("\n".join(["digraph {", *(f"  {line}" for line in lines), "}"]))
 
     def to_networkx(self) -> Any:
         """Return the network as a ``networkx.DiGraph``; nodes are names, the class among them.

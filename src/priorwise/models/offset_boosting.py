@@ -304,10 +304,10 @@ class OffsetBoosting:
         """Return the step that corrects what a pool predicts."""
         none = np.empty(0)
         trees = Trees(
-            base.calibration, self.trees, self.values, float(self.n_rounds), False,
-            np.empty(0, dtype=np.int32), none, none, none,
+            self.trees, self.values, float(self.n_rounds), False,
+            np.empty(0, dtype=np.int32), none, none,
         )  # fmt: skip
-        return Boosted(base.calibration, base, trees, self.n_rounds, self.whole_share)
+        return Boosted(base, trees, self.n_rounds, self.whole_share)
 
     def _share_out(self, whole_share: float) -> OffsetBoosting:
         """Return the boosting whose last booster has this share of F, if it is not zero."""

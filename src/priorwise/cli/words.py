@@ -1,0 +1,85 @@
+"""What commands say in the words of the command line: options instead of parameters, and hints."""
+
+from __future__ import annotations
+
+import re
+from argparse import Namespace
+from pathlib import Path
+
+OPTIONS = {
+    "categorical_features": "--categorical",
+    "numeric_features": "--numeric",
+    "ordinal_features": "--ordinal",
+    "missing_values": "--missing-values",
+    "min_rows_per_label": "--min-rows-per-label",
+    "sample_weight": "--weights",
+    "max_seconds": "--max-seconds",
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+}
+"""The option that sets each parameter of the library that messages name."""
+
+ADVICE = {
+    " If they are independent, pass groups=range(len(X)) to fit.": "",
+    "; the method check(X) says how X differs": "; 'priorwise check' says how the table differs",
+    "priorwise.data.DateParts adds month, weekday and hour; ": "",
+    # An error of Python's interface that the command line has no words for.
+    " in X": "",
+}
+"""Advice that only holds in Python, and what the command line says instead."""
+
+
+def translate(text: str, options: Namespace | None) -> str:
+    """Return a message of the library with the names that the command line has.
+
+    A command without the option names the one of ``priorwise fit``, by which the model has to be
+    learnt again.
+
+    >>> translate("name it in numeric_features", Namespace(command="fit", numeric=None))
+    'name it in --numeric'
+    >>> translate("name it in numeric_features", Namespace(command="predict"))
+    "name it in 'priorwise fit --numeric'"
+    """
+    for python, words in ADVICE.items():
+        text = text.replace(python, words)
+    given = set() if options is None else set(vars(options))
+
+    def replace(match: re.Match[str]) -> str:
+        option = OPTIONS[match[0]]
+        is_here = option.removeprefix("--").replace("-", "_") in given
+        return option if is_here else f"'priorwise fit {option}'"
+
+    return re.sub(rf"\b({'|'.join(OPTIONS)})\b(?!=)", replace, text)
+
+
+def find_swapped(options: Namespace | None) -> str:
+    """Return what is wrong if a table stands in the place of a model or the reverse; or nothing."""
+    from priorwise.datasets.files import find_ending
+
+    given = vars(options) if options is not None else {}
+    data = [given["data"]] if isinstance(given.get("data"), str) else given.get("data") or []
+    models = [path for path in data if is_model(path)]
+    model = given.get("model") if isinstance(given.get("model"), str) else None
+    command = f"priorwise {given.get('command')}"
+    if command == "priorwise fit":
+        model = None  # the description of a class
+    if model is not None and Path(model).is_file() and not is_model(model):
+        if models:
+            return f"the model comes first: {command} {models[0]} {model}"
+        if find_ending(Path(model)):
+            where = "DATA" if "data" in given else ""
+            return f"{model} is a table, not a model; usage: {command} MODEL {where}".rstrip()
+    if models:
+        return f"{models[0]} is a model, not a table; usage: {command} --help"
+    return ""
+
+
+def is_model(path: str) -> bool:
+    """Whether a file has the head of a model."""
+    from priorwise.storage.model_file import read_header
+
+    try:
+        read_header(path)
+    except (OSError, ValueError, TypeError):
+        return False
+    return True
