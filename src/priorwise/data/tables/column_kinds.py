@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.runtime import warn_user
+from priorwise.common.runtime import DataWarning, warn_user
 from priorwise.common.validation import name_near
 from priorwise.data.tables.dates import check_forms
 from priorwise.data.tables.label_keys import factorise_series, is_missing, parse_number
@@ -308,4 +308,4 @@ def kinds_of_columns(table: Any, encoder: Any, feature_names: Sequence[str]) -> 
 
 
 def _warn(message: str) -> None:
-    warn_user(message)
+    warn_user(message, DataWarning)
