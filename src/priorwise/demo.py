@@ -215,13 +215,13 @@ def compare_classifiers() -> tuple[np.ndarray, dict[str, np.ndarray]]:
 def show_flagship(page: Path) -> None:
     """Print scores of the members and an explanation of one prediction; write the explorer."""
     data = load_breast_cancer(as_frame=find_spec("pandas") is not None)  # pandas brings names
-    X, y, names = data.data, data.target, data.feature_names
+    X, y, names = data.data, data.target_names[data.target], data.feature_names
     model = PriorwiseClassifier("fast", random_state=0, n_jobs=-1).fit(X[100:], y[100:])
     print("\nPriorwiseClassifier on breast cancer, judged on rows its members have not seen\n")
     print(model.score_report())
     explanation = model.explain(X[:1])
-    benign = explanation.contributions[0, :, 1]
-    print(f"\nRow 0 is benign with probability {model.predict_proba(X[:1])[0, 1]:.4f}. The largest")
+    benign = explanation.contributions[0, :, 0]
+    print(f"\nRow 0 is benign with probability {model.predict_proba(X[:1])[0, 0]:.4f}. The largest")
     print("contributions to its log-odds (value of the feature, contribution):\n")
     for place in np.argsort(-np.abs(benign))[:5]:
         print(f"  {names[place]:26}{np.asarray(X)[0, place]:10.3f}{benign[place]:+9.2f}")

@@ -7,7 +7,7 @@ import what they call when they are called, so that the package is imported quic
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -63,15 +63,23 @@ def report(
     y: Any,
     path: str | os.PathLike[str],
     *,
+    event: Any = None,
+    keys: Any = None,
+    source: str | None = None,
     max_rows: int = 5_000,
     random_state: int = 0,
 ) -> None:
     """Write a report of the classifier and of its predictions for rows with known classes.
 
-    It is one HTML file without any reference to another one: scores beside two simple
-    baselines, calibration, confusion of classes, what each feature and the strongest pairs of
-    features do, pictures of networks and trees, the rows that are predicted worst or with
-    least certainty, and what was done with missing and unseen values. It can be printed.
+    It is one HTML file without any reference to another one. It begins with a verdict: is the
+    classifier good, for whom is it wrong, from which threshold on to say yes, what do mistakes
+    cost. Then come thresholds with costs that can be typed, scores beside two simple baselines,
+    calibration, groups of rows that are predicted worse, what each feature and the strongest
+    pairs of features do, the rows that are predicted worst or with least certainty, missing
+    and unseen values, and members. It can be printed.
+
+    For the rows of training, given in their order, it uses their probabilities out of fold
+    (`oof_proba_`) where the classifier has them, and says so.
 
     Parameters
     ----------
@@ -81,6 +89,14 @@ def report(
         Class label of each row, among those of training.
     path : path
         The file; one that is there is replaced.
+    event : label, optional
+        The class that matters, for which a threshold is chosen; the rarest class of the rows
+        by default. The page can show the others too.
+    keys : array-like of shape (n_rows,), optional
+        What the rows are called, such as customer numbers. By default the index of a pandas
+        frame, or else places from 0.
+    source : str, optional
+        Where the rows come from, such as the name of a file, for the head of the page.
     max_rows : int
         Largest number of rows, drawn at random, that contributions of features are computed
         for. Scores are those of all rows.
@@ -102,11 +118,20 @@ def report(
 
     write_report(
         model, X, y, path,
-        baseline=NaiveBayesClassifier, max_rows=max_rows, random_state=random_state,
+        baseline=NaiveBayesClassifier, event=event, keys=keys, source=source,
+        max_rows=max_rows, random_state=random_state,
     )  # fmt: skip
 
 
-def explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None) -> None:
+def explorer(
+    model: Any,
+    path: str | os.PathLike[str],
+    X: Any = None,
+    y: Any = None,
+    *,
+    fixed: Sequence[str | int] = (),
+    keys: Any = None,
+) -> None:
     """Write a page with a slider or a menu for each feature, and what is then predicted.
 
     The page is one HTML file that holds the whole model and evaluates it in the browser, equal
@@ -124,6 +149,11 @@ def explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = N
         see. Without rows, sliders go from the least to the largest number of training.
     y : array-like of shape (n_rows,), optional
         The classes of the rows, which the page then shows.
+    fixed : sequence of str or int
+        Names or places of features that nobody can change, such as an age: the search for
+        changes leaves them as they are. Readers of the page can choose otherwise.
+    keys : array-like of shape (n_rows,), optional
+        What the rows are called. By default the index of a pandas frame, or else places from 0.
 
     Examples
     --------
@@ -137,7 +167,7 @@ def explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = N
     """
     from priorwise.report.explorer import write_explorer
 
-    write_explorer(model, path, X, y)
+    write_explorer(model, path, X, y, fixed=fixed, keys=keys)
 
 
 def show_html(model: Any) -> str:
@@ -184,14 +214,19 @@ def show_value(value: Any) -> str:
     return draw(value)
 
 
-def show_bundle(model: Any, **_: Any) -> dict[str, str]:
-    """Return what notebooks choose from; HTML unless scikit-learn's `display` is "text"."""
-    from sklearn import get_config
+def bundle_of(show: Callable[[Any], str]) -> Callable[..., dict[str, str]]:
+    """Return the method that notebooks ask for pictures, which `show` draws as HTML."""
 
-    bundle = {"text/plain": repr(model)}
-    if get_config()["display"] == "diagram":
-        bundle["text/html"] = model._repr_html_()
-    return bundle
+    def show_bundle(model: Any, **_: Any) -> dict[str, str]:
+        """Return what notebooks choose from; HTML unless scikit-learn's `display` is "text"."""
+        from sklearn import get_config
+
+        bundle = {"text/plain": repr(model)}
+        if get_config()["display"] == "diagram":
+            bundle["text/html"] = show(model)
+        return bundle
+
+    return show_bundle
 
 
 METHODS: dict[str, dict[str, Callable[..., Any]]] = {
@@ -200,10 +235,16 @@ METHODS: dict[str, dict[str, Callable[..., Any]]] = {
         "report": report,
         "explorer": explorer,
         "_repr_html_inner": show_html,
-        "_repr_mimebundle_": show_bundle,
+        "_repr_mimebundle_": bundle_of(show_html),
     },
-    "ConditionalTable": {"_repr_html_inner": show_table, "_repr_mimebundle_": show_bundle},
-    "BayesianNetwork": {"_repr_html_inner": show_general, "_repr_mimebundle_": show_bundle},
+    "ConditionalTable": {
+        "_repr_html_inner": show_table,
+        "_repr_mimebundle_": bundle_of(show_table),
+    },
+    "BayesianNetwork": {
+        "_repr_html_inner": show_general,
+        "_repr_mimebundle_": bundle_of(show_general),
+    },
     "ScoreReport": {"_repr_html_": show_scores},
     **{
         name: {"_repr_html_": show_value}

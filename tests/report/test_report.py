@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from browser import list_errors, list_requests, open_browser, open_page, why_no_browser
 from export.cases import fit, make_table, predict
 from priorwise import (
     KDBClassifier,
@@ -24,11 +23,9 @@ from priorwise.evaluation import brier, cross_entropy, hand_till_auc, zero_one_l
 from priorwise.report.features import permute_features
 from priorwise.report.svg import find_ticks
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 SECTIONS = [
-    "scores", "calibration", "confusion", "features", "shapes", "pairs", "structure", "wrong",
-    "unsure", "values",
+    "verdict", "thresholds", "scores", "calibration", "confusion", "groups", "features", "shapes",
+    "pairs", "wrong", "unsure", "values", "structure",
 ]  # fmt: skip
 
 
@@ -111,7 +108,7 @@ def test_scores_are_those_of_python(page: Page, table: Any) -> None:
 
 def test_members_stand_with_their_weights(page: Page) -> None:
     model = fit("flagship")
-    lines = {line[0]: line for line in page.tables["scores"]}
+    lines = {line[0]: line for line in page.tables["structure"]}
     for name, weight in model.pool_weights_.items():
         assert float(lines[name][1].replace("\u2212", "-")) == pytest.approx(weight, abs=5e-3)
 
@@ -132,7 +129,7 @@ def test_importance_is_the_mean_size_of_contributions(page: Page, table: Any) ->
     lines = page.tables["features"][1:]
     assert [line[0] for line in lines] == [names[i] for i in overall.ranking]
     shown = [float(line[1]) for line in lines]
-    assert shown == pytest.approx(overall.importance[overall.ranking], rel=1e-3)
+    assert shown == pytest.approx(overall.importance[overall.ranking], abs=5e-3)
 
 
 def test_the_worst_rows_come_first(page: Page, table: Any) -> None:
@@ -219,7 +216,9 @@ def test_two_classes_arrays_and_texts_that_look_like_code(model: Any, tmp_path: 
     numbers = rng.normal(size=(60, 2))
     codes = (numbers[:, 0] > 0).astype(int)
     model.fit(numbers, codes).report(numbers, codes, tmp_path / "array.html")
-    assert Page(tmp_path / "array.html").sections == SECTIONS
+    # The table of thresholds says which of two classes are confused.
+    expected = [name for name in SECTIONS if name != "confusion"]
+    assert Page(tmp_path / "array.html").sections == expected
 
 
 def test_shuffling_a_feature_of_no_use_changes_nothing() -> None:
@@ -238,20 +237,3 @@ def test_shuffling_a_feature_of_no_use_changes_nothing() -> None:
 def test_ticks_are_round_and_within_the_range() -> None:
     assert find_ticks(-0.37, 0.93) == [-0.2, 0.0, 0.2, 0.4, 0.6, 0.8]
     assert find_ticks(3.0, 3.0) == [3.0]
-
-
-@pytest.mark.parametrize("width", [1000, 390])
-def test_the_page_fits_its_window_and_asks_for_nothing(path: Path, width: int) -> None:
-    if why := why_no_browser():
-        pytest.skip(why)
-    with open_browser(width, 800) as opened:
-        open_page(opened, path)
-        script = "return [document.documentElement.scrollWidth, innerWidth]"
-        wide, room = opened.execute_script(script)
-        assert wide <= room
-        before = opened.execute_script("return document.querySelector('.zoom svg').clientWidth")
-        opened.find_element("css selector", "button[data-zoom]").click()
-        after = opened.execute_script("return document.querySelector('.zoom svg').clientWidth")
-        assert after > before
-        assert list_requests(opened) == []
-        assert list_errors(opened) == []

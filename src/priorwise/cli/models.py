@@ -21,8 +21,11 @@ from priorwise.cli.inputs import (
     find_scores,
     find_target,
     label_rows,
+    list_reading,
     load_model,
     local_files,
+    name_rows,
+    open_tables,
     parse_model,
     read_columns,
     read_for_model,
@@ -51,6 +54,7 @@ from priorwise.cli.words import OPTIONS
 from priorwise.common.texts import count
 from priorwise.common.validation import check_number
 from priorwise.data import open_source
+from priorwise.data.sources.file_list import find_decimal_mark
 from priorwise.steps.explanation.formats import to_text
 from priorwise.storage.model_file import load, read_header
 from priorwise.storage.summary import N_SHOWN
@@ -136,21 +140,23 @@ def _fit_stream(options: Namespace, model: Any, paths: Sequence[str]) -> None:
         raise ValueError(f"--stream needs a classifier of this library, got {type(model).__name__}")
     if options.weights or options.cv or options.test_size:
         raise ValueError("--stream excludes --weights, --cv and --test-size")
-    names = open_source(paths, target=None).feature_names
+    opened = open_source(paths, target=None, **list_reading(options))
+    names = opened.feature_names
     target = find_target(names, options.target)
     for name in options.drop:
         check_column(name, names, "--drop")
     left_out = {target, *options.drop}
     features = [name for name in options.features or names if name not in left_out]
     verbose = 0 if options.quiet else 1
-    model.fit_dataset(paths, target=target, features=features, verbose=verbose)
+    model.fit_dataset(opened, target=target, features=features, verbose=verbose)
     model.target_name_ = target
 
 
 def _fit_rows(options: Namespace, model: Any, paths: Sequence[str]) -> dict[str, dict[str, float]]:
     """Learn from a table in memory; return scores on rows that were not learnt from."""
     with announce(options, "reading"):
-        frame = read_frame(paths)
+        parts = open_tables(options, paths)
+        frame = read_frame(parts)
     rows = label_rows(
         frame,
         options.target,
@@ -172,6 +178,9 @@ def _fit_rows(options: Namespace, model: Any, paths: Sequence[str]) -> dict[str,
         # How to report is a matter of this command, not of the model.
         model.set_params(**{name: known[name] for name in ("verbose",) if name in known})
         model.target_name_ = rows.target
+        decimal = find_decimal_mark(parts)
+        if decimal is not None:
+            model.decimal_mark_ = decimal
     return scores
 
 
@@ -187,8 +196,15 @@ def run_predict(options: Namespace) -> None:
         local_files(options.data) as paths,
         nullcontext() if says_more else announce(options, "predicting"),
     ):
-        n_rows = model.predict_dataset(
+        source = open_source(
             paths,
+            target=None,
+            missing_values=model.missing_values,
+            like=getattr(model, "decimal_mark_", None),
+            **list_reading(options),
+        )
+        n_rows = model.predict_dataset(
+            source,
             sys.stdout.buffer if to_standard else options.output,
             keep=options.keep,
             overwrite=options.overwrite,
@@ -225,21 +241,24 @@ def run_explain(options: Namespace) -> None:
     check_number("--top", options.top, least=1, whole=True)
     model = load_model(options)
     with local_files(options.data) as paths:
-        X = select_features(model, read_frame(paths))
+        X = select_features(model, read_frame(open_tables(options, paths, model)))
     frame = nw.from_native(X, eager_only=True)
     with announce(options, "explaining"):
         explanation = model.explain(frame.head(options.rows).to_native())
     if options.against is not None:
-        labels = {str(label): label for label in model.classes_.tolist()}
-        if options.against not in labels:
-            raise ValueError(
-                f"--against must be one of {', '.join(labels)}, got {options.against!r}"
-            )
-        explanation = explanation.against(labels[options.against])
+        explanation = explanation.against(find_class(model, options.against, "--against"))
     text = to_text(explanation, max_rows=options.rows, max_features=options.top)
     if len(frame) > options.rows:
         text += f"\n... ({len(frame) - options.rows} more rows; --rows shows them)"
     print_result(options, text, json.loads(explanation.to_json()))
+
+
+def find_class(model: Any, text: str | None, option: str) -> Any:
+    """Return the class label that an option names; None if it is not given."""
+    labels = {str(label): label for label in model.classes_.tolist()}
+    if text is not None and text not in labels:
+        raise ValueError(f"{option} must be one of {', '.join(labels)}, got {text!r}")
+    return labels.get(text) if text is not None else None
 
 
 def run_export(options: Namespace) -> None:
@@ -284,8 +303,13 @@ def run_report(options: Namespace) -> None:
     model = load_model(options)
     with local_files(options.data) as paths:
         rows = read_for_model(options, model, paths)
+    model.target_name_ = rows.target
     with announce(options, "writing the report"), open_output(options) as path:
-        model.report(rows.X, rows.y, path)
+        model.report(
+            rows.X, rows.y, path,
+            event=find_class(model, options.event, "--event"), keys=rows.keys,
+            source=", ".join(Path(name).name for name in options.data),
+        )  # fmt: skip
     print_output(options)
 
 
@@ -293,17 +317,19 @@ def run_explorer(options: Namespace) -> None:
     """Write a page that holds the model and predicts in the browser."""
     check_output(options)
     model = load_model(options)
-    X = y = None
+    X = y = keys = None
     with local_files(options.data) as paths:
         if paths:
-            frame = read_frame(paths)
+            frame = read_frame(open_tables(options, paths, model))
             target = options.target or getattr(model, "target_name_", None)
             names = nw.from_native(frame, eager_only=True).columns
+            keys = name_rows(frame, options.key)
             # Rows to start from need no classes.
             if target is not None and (options.target or target in names):
-                rows = label_rows(frame, target)
-                frame, y = rows.X, rows.y
+                rows = label_rows(frame, target, key=options.key)
+                frame, y, keys = rows.X, rows.y, rows.keys
+                model.target_name_ = rows.target
             X = select_features(model, frame)
     with announce(options, "writing the page"), open_output(options) as path:
-        model.explorer(path, X, y)
+        model.explorer(path, X, y, fixed=options.fixed or (), keys=keys)
     print_output(options)

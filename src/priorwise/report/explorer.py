@@ -1,127 +1,36 @@
-"""A page that evaluates a model in the browser, and the values of a table as pages show them."""
+"""A page that evaluates a model in the browser."""
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from html import escape
-from importlib.resources import files
 from string import Template
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.files import open_whole
 from priorwise.common.texts import count, show_percent
+from priorwise.common.validation import name_near
 from priorwise.data.columns import Columns
+from priorwise.data.tables.dates import take_part
 from priorwise.export import javascript_evaluator
 from priorwise.export.json_file import describe_model
+from priorwise.report.html import embed_json, read_asset
+from priorwise.report.values import (
+    FeatureValues,
+    find_classes,
+    name_rows,
+    name_target,
+    plain_label,
+    read_values,
+    take_rows,
+)
 from priorwise.steps.intervals import LEAST_OPEN, find_deviations
-
-MAX_NUMBERS = 200
-"""Numbers with more distinct values are shown by this many of their quantiles."""
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureValues:
-    """A feature: its `values` for people to choose from, and the `cells` of some rows.
-
-    Values are ascending numbers, or labels. Their `share` is, of a number, the share of rows up to
-    it (half of those that have it included) and of a label its share of the rows; None without
-    rows. Cells are numbers, NaN if missing, or places among the labels, -1 for labels that training
-    did not have and -2 if missing. `typical` is the median or the commonest label.
-    """
-
-    name: str
-    is_label: bool
-    is_date: bool
-    values: list[Any]
-    share: NDArray[np.float64] | None
-    cells: NDArray[Any]
-    typical: Any
-
-
-def plain_label(label: Any) -> Any:
-    """Return a label as JSON can hold it."""
-    if isinstance(label, bool | np.bool_):
-        return bool(label)
-    if isinstance(label, np.integer | np.floating):
-        return label.item()
-    return label if isinstance(label, str | int | float) else str(label)
-
-
-def read_values(model: Any, X: Any = None) -> list[FeatureValues]:
-    """Return the features of a fitted classifier with their values in X, or in training if None."""
-    encoder, schema = model.encoder_, model.feature_schema_
-    columns: list[Any] = [None] * len(schema)
-    if X is not None:
-        with warnings.catch_warnings():
-            # The report says which values training did not have.
-            warnings.filterwarnings("ignore", message=".*never seen in training")
-            columns = encoder.read(X, model).in_feature_order()
-    result = []
-    for feature, (name, column) in enumerate(zip(model.feature_labels_, columns, strict=True)):
-        if schema[feature].kind == "nominal":
-            result.append(_read_labels(name, encoder.value_labels(feature), column))
-        elif schema[feature].kind == "ordered":
-            labels = [*encoder.value_labels(feature), None]
-            places = None if column is None else _find_ranks(column, len(labels) - 1)
-            result.append(_read_labels(name, labels, places))
-        else:
-            result.append(_read_numbers(name, schema[feature], column))
-    return result
-
-
-def _find_ranks(ranks: NDArray[np.float64], missing: int) -> NDArray[np.intp]:
-    """Return the place of the label of each rank.
-
-    Labels without a rank are read as missing, and missing ones as NaN or the mean rank of training.
-    """
-    return np.where(ranks == np.rint(ranks), ranks, missing).astype(np.intp)
-
-
-def _read_labels(name: str, all_labels: list[Any], codes: Any) -> FeatureValues:
-    known = [place for place, label in enumerate(all_labels) if label is not None]
-    labels = [plain_label(all_labels[place]) for place in known]
-    if codes is None:
-        first = labels[0] if labels else None
-        return FeatureValues(name, True, False, labels, None, np.zeros(0), first)
-    # The last place is that of code -1.
-    place = np.full(len(all_labels) + 1, -2)
-    place[known], place[-1] = np.arange(len(known)), -1
-    cells = place[codes]
-    share = np.bincount(cells[cells >= 0], minlength=len(labels)) / len(cells)
-    typical = labels[int(share.argmax())] if len(labels) else None
-    return FeatureValues(name, True, False, labels, share, cells, typical)
-
-
-def _read_numbers(name: str, schema: Any, numbers: Any) -> FeatureValues:
-    is_date = schema.dtype.startswith("Date")
-    if numbers is None:
-        low, high = schema.least or 0.0, schema.largest or 0.0
-        values = np.unique(np.linspace(low, high, 101))
-        if "int" in schema.dtype.lower():
-            values = np.unique(values.round())
-        typical = float(values[len(values) // 2])
-        return FeatureValues(name, False, is_date, values.tolist(), None, np.zeros(0), typical)
-    known = np.sort(numbers[~np.isnan(numbers)])
-    if not len(known):
-        return FeatureValues(name, False, is_date, [0.0], np.array([0.5]), numbers, None)
-    values = np.unique(known)
-    if len(values) > MAX_NUMBERS:
-        places = np.linspace(0, len(known) - 1, MAX_NUMBERS).round().astype(int)
-        values = np.unique(known[places])
-    below, up_to = (np.searchsorted(known, values, side=side) for side in ("left", "right"))
-    share = (below + up_to) / (2.0 * len(known))
-    typical = float(known[len(known) // 2])
-    return FeatureValues(name, False, is_date, values.tolist(), share, numbers, typical)
-
 
 MAX_ROWS, MAX_CELLS = 500, 60_000
 """Largest number of rows that the page holds to start from, and of values in them."""
@@ -136,32 +45,51 @@ MAX_EXPLAINED = 300
 """Rows whose contributions decide the order of the features."""
 
 
-def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None) -> None:
+def write_explorer(
+    model: Any,
+    path: str | os.PathLike[str],
+    X: Any = None,
+    y: Any = None,
+    *,
+    fixed: Sequence[str | int] = (),
+    keys: Any = None,
+) -> None:
     """Write the page of a fitted classifier; the method `explorer` describes it."""
     check_is_fitted(model)
-    features = read_values(model, X)
+    is_fixed = _find_fixed(model.feature_labels_, fixed)
+    features = read_values(model, X)[: model.n_features_in_]
+    parts = list_parts(model.encoder_)
     rows = _choose_rows(features)
     order = _order_features(model, X, rows)
     n_rows = len(features[0].cells)
     if y is not None and X is None:
         raise ValueError("y must be given with X, got y without X")
+    names, _, note = name_rows(X, keys, n_rows)
     classes = None if y is None else find_classes(model.classes_, y, n_rows)
     description = describe_model(model, inner_rows=True, plain_records=False)
     inner = list(_take_inner(description["model"]))
     labels = [str(label) for label in description["classes"]]
     data = {
         "classes": labels,
-        "features": [_describe(features[i], model.feature_schema_[i], i) for i in order],
+        "shares": (np.asarray(model.class_count_) / np.sum(model.class_count_)).tolist(),
+        "features": [
+            {
+                **_describe(features[i], model.feature_schema_[i], parts[i]),
+                "is_fixed": i in is_fixed,
+            }
+            for i in order
+        ],
         "rows": {
-            "numbers": rows.tolist(),
+            "names": [names[row] for row in rows.tolist()],
+            "note": note,
             "columns": [_list_cells(features[i], rows) for i in order],
             **_rank_rows(model, X, rows, None if classes is None else classes[rows]),
         },
     }
     n_classes = len(labels)
     page = Template(read_asset("explorer.html")).substitute(
-        title=escape(f"Explore a {type(model).__name__}"),
-        summary=f"{count(len(features), 'feature')}, {n_classes} classes.",
+        title=escape(f"Explore predictions of {name_target(model, y)}"),
+        summary=f"{type(model).__name__}, {count(len(features), 'feature')}, {n_classes} classes.",
         order=(
             "The features that matter most come first. "
             if X is not None and len(features) > 1
@@ -169,8 +97,9 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
         )
         + "Sliders go through the values of the data; any number can be typed beside them.",
         unit=(
-            "Sizes are changes of the log-odds: +0.69 doubles the odds of the class"
-            + (", against the other one." if n_classes == 2 else ", against the others.")
+            "Log-odds are log p / (1 - p), in the scale above: +0.69 doubles the odds."
+            if n_classes == 2
+            else "Log-odds are against the mean of the other classes: +0.69 doubles the odds."
         ),
         style=read_asset("page.css") + read_asset("explorer.css"),
         bars=_draw_bars(labels, _predict_typical(model, features)),
@@ -185,6 +114,22 @@ def write_explorer(model: Any, path: str | os.PathLike[str], X: Any = None, y: A
         file.write(page.encode())
 
 
+def _find_fixed(names: Sequence[str], fixed: Sequence[str | int]) -> set[int]:
+    """Return the places of the features that cannot be changed."""
+    if isinstance(fixed, str):
+        raise ValueError(f"fixed must be a list of features, got the text {fixed!r}")
+    places = set()
+    for one in fixed:
+        if one in names:
+            places.add(list(names).index(str(one)))
+        elif isinstance(one, int) and 0 <= one < len(names):
+            places.add(one)
+        else:
+            near = name_near(str(one), list(names))
+            raise ValueError(f"fixed must hold names or places of features, got {one!r}{near}")
+    return places
+
+
 def _take_inner(description: Any) -> Iterator[Any]:
     """Take the rows of inner nodes out of trees, in the order of `listTrees`; None for none.
 
@@ -195,29 +140,6 @@ def _take_inner(description: Any) -> Iterator[Any]:
     elif isinstance(description, dict | list):
         for part in description.values() if isinstance(description, dict) else description:
             yield from _take_inner(part)
-
-
-def read_asset(name: str) -> str:
-    """Return the text of a file of this package."""
-    return files("priorwise.report").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def embed_json(value: Any) -> str:
-    """Return JSON that may stand in an element of a page."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace("&", "\\u0026")
-
-
-def find_classes(labels: NDArray[Any], y: Any, n_rows: int) -> NDArray[np.intp]:
-    """Return the place of each class label among those of a model."""
-    given = np.asarray(y)
-    if given.shape != (n_rows,):
-        raise ValueError(f"y must have the shape ({n_rows},), as X has rows, got {given.shape}")
-    place = {label: k for k, label in enumerate(labels.tolist())}
-    unknown = [label for label in given.tolist() if label not in place]
-    if unknown:
-        raise ValueError(f"y must hold classes of the model, {list(place)}, got {unknown[0]!r}")
-    return np.array([place[label] for label in given.tolist()], dtype=np.intp)
 
 
 def _choose_rows(features: list[FeatureValues]) -> NDArray[np.intp]:
@@ -248,6 +170,7 @@ def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.fl
     """Return the probabilities of the row of typical values, with which the page begins."""
     codes: list[int] = []
     numbers: list[float] = []
+    encoder = model.encoder_
     for place, feature in enumerate(features):
         if feature.is_label:
             labels = model.encoder_.value_labels(place)
@@ -259,6 +182,9 @@ def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.fl
                 numbers.append(np.nan if code < 0 else code)
         else:
             numbers.append(np.nan if feature.typical is None else feature.typical)
+    numeric = np.flatnonzero(~encoder.is_nominal_).tolist()
+    for column, part in encoder.parts_:
+        numbers.append(float(take_part(part, np.array([numbers[numeric.index(column)]]))[0]))
     return model.predict_columns(
         Columns(
             np.array(codes, dtype=np.int32)[:, None],
@@ -291,22 +217,24 @@ def _order_features(model: Any, X: Any, rows: NDArray[np.intp]) -> list[int]:
     if X is None:
         return list(range(model.n_features_in_))
     explanation = model.explain(take_rows(X, rows[:: 1 + len(rows) // MAX_EXPLAINED]))
-    size = np.abs(explanation.contributions).mean(axis=(0, 2))
+    parts = list_parts(model.encoder_)
+    of_columns = [explanation.contributions[:, places].sum(axis=1) for places in parts]
+    size = np.abs(np.stack(of_columns, axis=1)).mean(axis=(0, 2))
     return np.argsort(-size, kind="stable").tolist()
 
 
-def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return some rows of a frame, an array or a list of rows."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return frame[rows.tolist()].to_native()
-    return X[rows] if isinstance(X, np.ndarray) else [X[i] for i in rows]
+def list_parts(encoder: Any) -> list[list[int]]:
+    """Return the places of the features that are read from each column: itself, parts of dates."""
+    places = [[i] for i in range(encoder.n_features_in_)]
+    for at, (column, _) in enumerate(encoder.parts_, encoder.n_features_in_):
+        places[column].append(at)
+    return places
 
 
-def _describe(feature: FeatureValues, schema: Any, place: int) -> dict[str, Any]:
+def _describe(feature: FeatureValues, schema: Any, places: list[int]) -> dict[str, Any]:
     return {
         "name": feature.name,
-        "place": place,
+        "places": places,
         "is_label": feature.is_label,
         "is_date": feature.is_date,
         "values": feature.values,

@@ -10,9 +10,17 @@ from numpy.typing import NDArray
 
 from priorwise.common.numeric import log_loss
 from priorwise.common.texts import count, show_percent
-from priorwise.report.explorer import FeatureValues, take_rows
-from priorwise.report.html import figure, grid, paragraph, section, table
-from priorwise.report.svg import COLOURS, DASHES, Chart, Picture, cut_text, show_number
+from priorwise.report.html import Number, figure, grid, paragraph, section, table
+from priorwise.report.svg import (
+    COLOURS,
+    DASHES,
+    Chart,
+    Picture,
+    cut_text,
+    show_decimals,
+    show_number,
+)
+from priorwise.report.values import FeatureValues, take_rows
 
 MAX_PERMUTED_ROWS, MAX_PERMUTED = 1_000, 60
 """Largest number of rows, and of features, whose values are shuffled."""
@@ -60,9 +68,12 @@ def importance_section(overall: Any, permuted: Floats | None, n_rows: int) -> st
     largest = max(float(overall.importance.max()), 1e-12)
     lines = []
     for i in ranking:
-        line: list[Any] = [names[i], float(overall.importance[i])]
+        line: list[Any] = [names[i], Number(show_decimals(overall.importance[i], 2))]
         line.append(_bar(overall.importance[i] / largest, names[i]))
-        lines.append(line if permuted is None else [*line, float(permuted[i])])
+        if permuted is not None:
+            # A part of a date is shuffled with its column.
+            line.append(Number(show_decimals(permuted[i], 3)) if i < len(permuted) else "")
+        lines.append(line)
     heads = ["feature", "mean contribution", ""]
     heads += [] if permuted is None else ["log-loss rises by"]
     note = (
@@ -93,7 +104,12 @@ def pair_section(overall: Any) -> str:
         return section("pairs", "Which features act together", paragraph(text))
     largest = pairs[0][2]
     lines = [
-        [first, second, float(strength), _bar(strength / largest, f"{first} and {second}")]
+        [
+            first,
+            second,
+            Number(show_decimals(strength, 2)),
+            _bar(strength / largest, f"{first} and {second}"),
+        ]
         for first, second, strength in pairs[:12]
     ]
     note = (
@@ -106,12 +122,17 @@ def pair_section(overall: Any) -> str:
     )
 
 
-def shape_section(overall: Any, features: list[FeatureValues], labels: list[str]) -> str:
-    """Return a picture of the contribution against the value for each important feature."""
+def shape_section(
+    overall: Any, features: list[FeatureValues], labels: list[str], event: int
+) -> str:
+    """Return a picture of the contribution against the value for each important feature.
+
+    Of two classes, it is the contribution to `event`.
+    """
     explanation = overall.explanation
     n_classes = len(labels)
     common = np.argsort(-overall.class_importance.sum(axis=0), kind="stable")
-    classes = [1] if n_classes == 2 else common[:MAX_LINES].tolist()
+    classes = [event] if n_classes == 2 else common[:MAX_LINES].tolist()
     figures = []
     for i in overall.ranking[:MAX_SHAPES]:
         if overall.importance[i] <= 0.0:
@@ -121,7 +142,7 @@ def shape_section(overall: Any, features: list[FeatureValues], labels: list[str]
             continue
         draw = _draw_numbers if shape.is_numeric else _draw_labels
         figures.append(draw(shape, features[i], labels, classes))
-    of = f" for {labels[1]}" if n_classes == 2 else ""
+    of = f" for {labels[event]}" if n_classes == 2 else ""
     key = ""
     if n_classes > 2:
         key = _legend([labels[k] for k in classes])
@@ -155,8 +176,8 @@ def _draw_numbers(shape: Any, feature: FeatureValues, labels: list[str], classes
     parts = [mean[:, classes], *([low[:, classes], high[:, classes]] if one else [])]
     bottom, top = min(p.min() for p in parts), max(p.max() for p in parts)
     text = "; ".join(
-        f"{labels[k]}: {show_number(mean[0, k])} at {show_number(xs[0])}, "
-        f"{show_number(mean[-1, k])} at {show_number(xs[-1])}" for k in classes[:2]
+        f"{labels[k]}: {show_number(mean[0, k])} at {feature.show(xs[0])}, "
+        f"{show_number(mean[-1, k])} at {feature.show(xs[-1])}" for k in classes[:2]
     )  # fmt: skip
     numbers = feature.cells[~np.isnan(feature.cells)]
     x_range = (float(min(xs)), float(max(xs)))
@@ -170,7 +191,7 @@ def _draw_numbers(shape: Any, feature: FeatureValues, labels: list[str], classes
     for n_rows, left, right in zip(counts, edges[:-1], edges[1:], strict=True):
         height = 26 * np.sqrt(n_rows / max(counts.max(), 1))
         chart.rect(chart.x(left), floor - height, chart.x(right) - chart.x(left), height, "--line")
-    chart.axes(cut_text(feature.name, 40), "log-odds")
+    chart.axes(cut_text(feature.name, 40), "log-odds", x_text=feature.show)
     if bottom < 0 < top:
         chart.line([(chart.left, chart.y(0)), (chart.width - chart.right, chart.y(0))], "--soft",
                    stroke_width=1)  # fmt: skip

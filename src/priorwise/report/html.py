@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 from priorwise.report.svg import Picture, show_number
@@ -16,33 +18,32 @@ class Number(str):
     """A number as it is to be shown."""
 
 
-def table(
-    heads: Sequence[str], lines: Sequence[Sequence[Any]], caption: str = "", kind: str = ""
-) -> str:
-    """Return a table; numbers stand on the right, and it scrolls where it is too wide.
+MAX_NARROW = 5
+"""Most columns of a table that fits on a narrow screen; of wider ones each row becomes a card."""
 
-    A table of the kind "stack" has its last column below the others on narrow screens.
-    """
+
+def table(heads: Sequence[str], lines: Sequence[Sequence[Any]], caption: str = "") -> str:
+    """Return a table; numbers stand on the right."""
     firsts = lines[0] if lines else [""] * len(heads)
     top = "".join(
         f'<th scope="col"{_kind_of(first)}>{escape(head)}</th>'
         for head, first in zip(heads, firsts, strict=True)
     )
-    body = "".join(f"<tr>{''.join(map(_cell, line))}</tr>" for line in lines)
+    body = "".join(f"<tr>{''.join(map(_cell, line, heads))}</tr>" for line in lines)
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     content = f"{title}<thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
-    content = f'<table class="{kind}">{content}</table>' if kind else f"<table>{content}</table>"
-    return f'<div class="wide" tabindex="0" role="region" aria-label="Table">{content}</div>'
+    kind = ' class="cards"' if len(heads) > MAX_NARROW else ""
+    return f'<div class="wide"><table{kind}>{content}</table></div>'
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, head: str) -> str:
     if isinstance(value, Picture):
         return f"<td>{value}</td>"
     if isinstance(value, float | int) and not isinstance(value, bool):
         text = show_number(value) if isinstance(value, float) else f"{value:,}"
     else:
         text = str(value)
-    return f"<td{_kind_of(value)}>{escape(text)}</td>"
+    return f'<td{_kind_of(value)} data-head="{escape(head)}">{escape(text)}</td>'
 
 
 def _kind_of(value: Any) -> str:
@@ -83,3 +84,14 @@ def section(name: str, title: str, *parts: str) -> str:
     """Return a part of the page under a title."""
     body = "".join(parts)
     return f'<section id="{name}"><h2>{escape(title)}</h2>{body}</section>'
+
+
+def read_asset(name: str) -> str:
+    """Return the text of a file of this package."""
+    return files("priorwise.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def embed_json(value: Any) -> str:
+    """Return JSON that may stand in an element of a page."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace("&", "\\u0026")

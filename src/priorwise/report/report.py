@@ -4,128 +4,51 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from datetime import date
 from html import escape
+from importlib.metadata import version
 from string import Template
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import entropy
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.files import open_whole
 from priorwise.common.texts import count, show_percent
 from priorwise.common.validation import check_number
-from priorwise.report.explorer import find_classes, read_asset, read_values, take_rows
 from priorwise.report.features import (
     importance_section,
     pair_section,
     permute_features,
     shape_section,
 )
-from priorwise.report.html import Number, paragraph, section, table
-from priorwise.report.scores import calibration_section, confusion_section, score_section
+from priorwise.report.groups import find_groups, group_section
+from priorwise.report.html import Number, paragraph, read_asset, section, table
+from priorwise.report.rows import JudgedRows, row_sections
+from priorwise.report.scores import (
+    MAX_CLASSES,
+    calibration_section,
+    confusion_section,
+    score_section,
+)
 from priorwise.report.structures import structure_section
-from priorwise.report.svg import show_number
+from priorwise.report.thresholds import Decisions, threshold_section
+from priorwise.report.values import (
+    FeatureValues,
+    find_classes,
+    name_rows,
+    name_target,
+    read_values,
+    take_rows,
+)
+from priorwise.report.verdict import verdict_section
 
-N_ROWS, N_REASONS, LEVEL = 10, 3, 0.9
-CERTAINTY = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
-
-Floats = NDArray[np.float64]
-Classes = NDArray[np.intp]
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedRows:
-    """Rows with their classes and probabilities; `numbers` are their places in the table given."""
-
-    model: Any
-    X: Any
-    labels: list[str]
-    y: Classes
-    proba: Floats
-    numbers: NDArray[np.intp]
+LEAST = np.finfo(np.float64).tiny
 
 
-def row_sections(judged: JudgedRows, drawn: NDArray[np.intp] | None) -> str:
-    """Return the rows it gets most wrong, and those it is least certain of.
-
-    `drawn` are some of the rows, whose intervals are found; None if the probabilities are not those
-    of the model itself.
-    """
-    y, proba = judged.y, judged.proba
-    true = proba[np.arange(len(y)), y]
-    wrong = np.argsort(true, kind="stable")[:N_ROWS]
-    wrong = wrong[proba[wrong].argmax(axis=1) != y[wrong]]
-    unsure = np.argsort(proba.max(axis=1), kind="stable")[:N_ROWS]
-    return section(
-        "wrong", "Where it is most wrong",
-        _row_table(judged, wrong)
-        if len(wrong) else paragraph("It predicts the class of every row."),
-    ) + section(
-        "unsure", "Where it is unsure", _certainty_table(y, proba), _row_table(judged, unsure),
-        "<h3>Where it knows least</h3>", _widest_rows(judged, drawn),
-    )  # fmt: skip
-
-
-def _widest_rows(judged: JudgedRows, drawn: NDArray[np.intp] | None) -> str:
-    """Return how wide intervals are, and the rows with the widest ones."""
-    if drawn is None:
-        return paragraph(
-            "Intervals of probabilities are shown for rows that the model has not learnt from.",
-            "soft",
-        )
-    lower, upper = judged.model.predict_interval(take_rows(judged.X, drawn), LEVEL)
-    best = judged.proba[drawn].argmax(axis=1)
-    ends = np.column_stack([one[np.arange(len(drawn)), best] for one in (lower, upper)])
-    width = ends[:, 1] - ends[:, 0]
-    quartiles = [show_percent(q) for q in np.quantile(width, [0.1, 0.5, 0.9])]
-    place = np.argsort(-width, kind="stable")[:N_ROWS]
-    note = (
-        f"The true probability of a row's class lies in its interval with a chance of {LEVEL:.0%}. "
-        f"Of {count(len(drawn), 'row')}, a tenth have intervals narrower than {quartiles[0]}, half "
-        f"narrower than {quartiles[1]}, and a tenth wider than {quartiles[2]}. The widest ones:"
-    )
-    spans = [f"{show_percent(low)} to {show_percent(high)}" for low, high in ends[place]]
-    return paragraph(note) + _row_table(judged, drawn[place], spans)
-
-
-def _row_table(judged: JudgedRows, rows: NDArray[np.intp], spans: list[str] | None = None) -> str:
-    explanation = judged.model.explain(take_rows(judged.X, rows))
-    lines = []
-    for place, row in enumerate(rows.tolist()):
-        own, proba = judged.y[row], judged.proba[row]
-        best = int(proba.argmax())
-        parts = explanation.contributions[place, :, best]
-        reasons = [i for i in np.argsort(-parts, kind="stable")[:N_REASONS] if parts[i] > 0]
-        line: list[Any] = [int(judged.numbers[row])]
-        for k in (own, best):
-            line += [judged.labels[k], Number(show_percent(proba[k]))]
-        line += [Number(spans[place])] if spans else []
-        lines.append([*line, ", ".join(explanation.value_text(place, int(i)) for i in reasons)])
-    heads = ["row", "true class", "its probability", "predicted", "probability"]
-    heads += [f"{LEVEL:.0%} interval"] if spans else []
-    return table([*heads, "what spoke for it"], lines, "Rows count from 0.", "stack")
-
-
-def _certainty_table(y: Classes, proba: Floats) -> str:
-    best = proba.max(axis=1)
-    right = proba.argmax(axis=1) == y
-    bins = np.clip(np.searchsorted(CERTAINTY, best, side="right") - 1, 0, len(CERTAINTY) - 2)
-    lines = []
-    for k in range(len(CERTAINTY) - 1):
-        own = bins == k
-        if own.any():
-            span = f"{CERTAINTY[k]:.0%} to {CERTAINTY[k + 1]:.0%}"
-            shares = [
-                Number(show_percent(s)) for s in (own.mean(), best[own].mean(), right[own].mean())
-            ]
-            lines.append([span, *shares])
-    heads = ["largest probability", "share of rows", "its mean", "share predicted right"]
-    return table(heads, lines)
-
-
-def value_section(model: Any, X: Any) -> str:
+def value_section(model: Any, X: Any, features: list[FeatureValues]) -> str:
     """Return what was done with missing and unseen values, and how often rows have them."""
     missing = {
         "value": "A missing value is a value of its own.",
@@ -138,14 +61,16 @@ def value_section(model: Any, X: Any) -> str:
     }.get(str(model.unseen), f"Unseen labels: {model.unseen}.")
     checked = model.check(X)
     lines = []
-    for schema, column in zip(model.feature_schema_, checked.columns, strict=True):
+    for feature, schema, column in zip(
+        features, model.feature_schema_, checked.columns, strict=True
+    ):
         if schema.labels is not None:
             span = count(len(schema.labels), "label")
         else:
             span = (
                 "no numbers"
                 if schema.least is None
-                else f"{show_number(schema.least)} to {show_number(schema.largest)}"
+                else " to ".join(map(feature.show, (schema.least, schema.largest)))
             )
         shares = [schema.missing_share, column.missing_share]
         shares += [column.unseen_share, column.outside_share]
@@ -170,6 +95,9 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     baseline: Any,
+    event: Any,
+    keys: Any,
+    source: str | None,
     max_rows: int,
     random_state: int,
 ) -> None:
@@ -183,65 +111,135 @@ def write_report(
     n_rows = len(features[0].cells)
     truth = find_classes(model.classes_, y, n_rows)
     labels = [str(label) for label in model.classes_.tolist()]
-    proba, note = _predict(model, X, truth)
+    names, head, row_note = name_rows(X, keys, n_rows)
+    chosen = _choose_event(model.classes_, event, truth)
+    proba, note = choose_probabilities(model, X, truth)
     is_own = proba is not getattr(model, "oof_proba_", None)
     judged = np.flatnonzero(~np.isnan(proba).any(axis=1))
     if len(judged) < n_rows:
         X, truth, proba = take_rows(X, judged), truth[judged], proba[judged]
         features = read_values(model, X)
+        names = [names[row] for row in judged.tolist()]
+    proba = proba.astype(np.float64)
     drawn = np.sort(np.random.default_rng(random_state).permutation(len(truth))[:max_rows])
     overall = model.explain_global(take_rows(X, drawn))
     permuted = permute_features(model, X, truth, random_state)
+    shares = np.asarray(model.class_count_) / np.sum(model.class_count_)
+    losses = -np.log(np.maximum(proba[np.arange(len(truth)), truth], LEAST))
+    prior = float(-np.log(np.maximum(shares[truth], LEAST)).mean())
+    groups = find_groups(features, labels[chosen], truth == chosen, proba[:, chosen], losses)
+    decisions = _list_decisions(labels, chosen, truth, proba)
     body = "\n".join(
         [
-            score_section(model, X, truth, proba, note, baseline, random_state),
-            calibration_section(labels, truth, proba, random_state),
-            confusion_section(labels, truth, proba),
-            importance_section(overall, permuted, len(drawn)),
-            shape_section(overall, features, labels),
-            pair_section(overall),
-            structure_section(model),
-            row_sections(
-                JudgedRows(model, X, labels, truth, proba, judged), drawn if is_own else None
+            verdict_section(
+                labels, truth, proba, decisions[0] if decisions else None, groups,
+                (float(losses.mean()), prior), note,
             ),
-            value_section(model, X),
+            threshold_section(decisions) if decisions else "",
+            score_section(model, X, truth, proba, baseline, random_state),
+            calibration_section(labels, truth, proba, chosen, random_state),
+            confusion_section(labels, truth, proba) if len(labels) > 2 else "",
+            group_section(groups),
+            importance_section(overall, permuted, len(drawn)),
+            shape_section(overall, features, labels, chosen),
+            pair_section(overall),
+            row_sections(
+                JudgedRows(model, X, labels, truth, proba, names, head, row_note),
+                drawn if is_own else None,
+            ),
+            value_section(model, X, features),
+            structure_section(model),
         ]
-    )
-    shares = np.bincount(truth, minlength=len(labels)) / len(truth)
-    common = np.argsort(-shares, kind="stable")[:5]
-    classes = ", ".join(f"{labels[k]} ({show_percent(shares[k], 0)})" for k in common)
-    more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
-    n_trained = float(np.sum(model.class_count_))
+    )  # fmt: skip
     titles = re.findall(r'<section id="(\w+)"><h2>(.*?)</h2>', body)
+    target = name_target(model, y)
     page = Template(read_asset("report.html")).substitute(
-        title=escape(f"Report of a {type(model).__name__}"),
-        summary=escape(
-            f"Learnt from {count(n_trained, 'row')} with {count(len(features), 'feature')}; judged "
-            f"on {count(len(truth), 'row')} of {len(labels)} classes: {classes}{more}."
+        title=escape(f"Report: predictions of {target}"),
+        origin=escape(
+            f"{f'{source}, ' if source else ''}{date.today():%-d %B %Y}, "
+            f"{type(model).__name__} of priorwise {version('priorwise')}"
         ),
+        summary=escape(_describe_rows(model, labels, truth, len(features))),
         links=" ".join(f'<a href="#{name}">{title}</a>' for name, title in titles),
         style=read_asset("page.css") + read_asset("report.css"),
+        script=read_asset("thresholds.js") if decisions else "",
         body=body,
     )
     with open_whole(path, "the report") as file:
         file.write(page.encode())
 
 
-def _predict(model: Any, X: Any, truth: NDArray[np.intp]) -> tuple[NDArray[np.float64], str]:
+def _choose_event(classes: NDArray[Any], event: Any, truth: NDArray[np.intp]) -> int:
+    """Return the place of the class that matters: the one given, or the rarest in the rows."""
+    if event is None:
+        counts = np.bincount(truth, minlength=len(classes))
+        present = np.flatnonzero(counts)
+        # Of classes that are as rare, the last one: 1 rather than 0, "yes" rather than "no".
+        return int(present[counts[present] == counts[present].min()][-1])
+    if event not in classes.tolist():
+        raise ValueError(f"event must be one of the classes {classes.tolist()}, got {event!r}")
+    return classes.tolist().index(event)
+
+
+def _list_decisions(
+    labels: list[str], chosen: int, truth: NDArray[np.intp], proba: NDArray[np.float64]
+) -> list[Decisions]:
+    """Return the counts of the class that matters and of other common ones that rows have."""
+    counts = np.bincount(truth, minlength=len(labels))
+    common = [k for k in np.argsort(-counts, kind="stable").tolist() if k != chosen]
+    shown = [chosen, *common[: MAX_CLASSES - 1]]
+    return [Decisions.count(labels, k, truth, proba) for k in shown if 0 < counts[k] < len(truth)]
+
+
+def _describe_rows(model: Any, labels: list[str], truth: NDArray[np.intp], n_features: int) -> str:
+    shares = np.bincount(truth, minlength=len(labels)) / len(truth)
+    common = np.argsort(-shares, kind="stable")[:5]
+    classes = ", ".join(f"{labels[k]} ({show_percent(shares[k], 0)})" for k in common)
+    more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
+    return (
+        f"Learnt from {count(float(np.sum(model.class_count_)), 'row')} with "
+        f"{count(n_features, 'feature')}; judged on {count(len(truth), 'row')} of {len(labels)} "
+        f"classes: {classes}{more}."
+    )
+
+
+def choose_probabilities(
+    model: Any, X: Any, truth: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], str]:
     """Return probabilities to judge, and what they are; NaN for rows that have none.
 
-    Rows with as many of each class as training are taken for the rows of training.
+    Rows with as many of each class as training are taken for the rows of training, unless their
+    classes do not fit to the probabilities out of fold.
     """
     counts = np.bincount(truth, minlength=len(model.classes_))
+    new = "These rows are taken for new ones: what is said here is of rows like them."
     if not np.array_equal(counts, model.class_count_):
-        return model.predict_proba(X), "Scores are those of the rows of this report."
+        return model.predict_proba(X), new
     proba = getattr(model, "oof_proba_", None)
     if proba is None or len(proba) != len(truth) or np.isnan(proba).any(axis=1).all():
         return model.predict_proba(X), (
             "These seem to be the rows that the model learnt from, so its scores are too good: "
             "give rows that it has not seen."
         )
+    if not _fits(proba, truth):
+        return model.predict_proba(X), new
     return proba, (
-        "These seem to be the rows that the model learnt from: scores, diagrams and the rows below "
-        "use the probabilities that each row got from models that have not seen it (out of fold)."
+        "These are the rows that the model learnt from. All numbers are of the probabilities that "
+        "each row got from models that have not seen it (out of fold): they hold for new rows."
     )
+
+
+def _fits(proba: NDArray[np.floating[Any]], truth: NDArray[np.intp]) -> bool:
+    """Return whether probabilities out of fold can be of rows of these classes, in this order.
+
+    Those of rows in another order lose what classes drawn at random would, and more than the
+    shares of the classes do; both by more than chance.
+    """
+    known = np.flatnonzero(~np.isnan(proba).any(axis=1))
+    logs = -np.log(np.maximum(proba[known].astype(np.float64), LEAST))
+    losses = logs[np.arange(len(known)), truth[known]]
+    shares = np.bincount(truth[known], minlength=proba.shape[1]) / len(known)
+    chance = 3.0 * float(losses.std()) / np.sqrt(len(known))
+    random = float(logs.mean(axis=0) @ shares)
+    simple = float(entropy(shares))
+    return bool(losses.mean() <= simple + chance or losses.mean() < random - chance)

@@ -20,9 +20,10 @@ from priorwise.common.texts import (
 )
 from priorwise.counts.draws import N_FOLDS, deal_into_folds
 from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
-from priorwise.report.explorer import take_rows
+from priorwise.evaluation.scores import brier_scale
 from priorwise.report.html import Number, figure, grid, paragraph, section, table
 from priorwise.report.svg import Chart, cut_text, show_interval
+from priorwise.report.values import take_rows
 
 MAX_BASELINE_ROWS = 20_000
 """Most rows that the naive Bayes classifier beside the model is cross-validated on."""
@@ -33,8 +34,13 @@ MAX_CLASSES = 6
 MAX_PERCENT = 8
 """Most classes for which the table of confusions has percentages beside the counts."""
 
-MAX_CONFUSED = 30
-"""Most classes that have a table of confusions; of more, this many pairs are listed."""
+MAX_CONFUSED = 10
+"""Most classes that have a table of confusions; of more, the commonest pairs are listed."""
+
+MAX_PAIRS = 30
+
+MAX_NARROW = 4
+"""Most classes that have a table of confusions on a narrow screen."""
 
 MAX_POINTS = 400
 
@@ -50,7 +56,7 @@ def summarise(y: Classes, proba: Floats) -> dict[str, tuple[float, float]]:
     truth = np.eye(proba.shape[1])[y]
     losses = {
         LOG_LOSS: log_loss,
-        BRIER: ((proba - truth) ** 2).sum(axis=1),
+        BRIER: brier_scale(proba.shape[1]) * ((proba - truth) ** 2).sum(axis=1),
         ERROR: (proba.argmax(axis=1) != y).astype(np.float64),
     }
     with np.errstate(invalid="ignore"):
@@ -61,9 +67,9 @@ def summarise(y: Classes, proba: Floats) -> dict[str, tuple[float, float]]:
 
 
 def score_section(
-    model: Any, X: Any, y: Classes, proba: Floats, note: str, baseline: Any, random_state: int
+    model: Any, X: Any, y: Classes, proba: Floats, baseline: Any, random_state: int
 ) -> str:
-    """Return the table of scores beside those of two baselines, and those of members of a pool."""
+    """Return the table of scores beside those of two baselines."""
     shares = np.asarray(model.class_count_) / model.class_count_.sum()
     rows = np.sort(np.random.default_rng(random_state).permutation(len(y))[:MAX_BASELINE_ROWS])
     naive = _cross_validate(baseline, model, take_rows(X, rows), y[rows], random_state)
@@ -80,17 +86,16 @@ def score_section(
         cells.append([name, *shown, Number(f"{auc:.4f}"), len(truth)])
     heads = ["", *summarise(y, proba), AUC, "rows"]
     return section(
-        "scores", "How good it is", paragraph(note),
+        "scores", "How good it is",
         table(heads, cells),
         paragraph(
             "Lower is better, but for the area under the ROC curve (AUC). \u00b1 is half of a 95 % "
             "interval of the mean over the rows.", "soft",
         ),
-        _member_table(model),
     )  # fmt: skip
 
 
-def _member_table(model: Any) -> str:
+def member_table(model: Any) -> str:
     if not hasattr(model, "score_report"):
         return ""
     report = model.score_report()
@@ -110,7 +115,7 @@ def _member_table(model: Any) -> str:
         lines.append([line.name, *map(Number, [weight, *scores])])
     heads = ["member", "weight", LOG_LOSS, RMSE, ERROR]
     return (
-        "<h3>What was learnt</h3>"
+        "<h3>Members and their weights</h3>"
         + table(heads, lines)
         + paragraph(
             f"Scores on {count(report.n_rows, 'row')} of training, each by members that have not "
@@ -140,10 +145,12 @@ def _cross_validate(baseline: Any, model: Any, X: Any, y: Classes, random_state:
     return proba
 
 
-def calibration_section(labels: list[str], y: Classes, proba: Floats, random_state: int) -> str:
-    """Return reliability diagrams with bands, and distributions of the probabilities."""
+def calibration_section(
+    labels: list[str], y: Classes, proba: Floats, event: int, random_state: int
+) -> str:
+    """Return reliability diagrams with bands, and distributions; of two classes, of `event`."""
     order = np.argsort(-np.bincount(y, minlength=len(labels)), kind="stable")
-    shown = [1] if len(labels) == 2 else order[:MAX_CLASSES].tolist()
+    shown = [event] if len(labels) == 2 else order[:MAX_CLASSES].tolist()
     figures = []
     for k in shown:
         figures.append(_reliability(labels[k], y == k, proba[:, k], random_state))
@@ -221,7 +228,10 @@ def confusion_section(labels: list[str], y: Classes, proba: Floats) -> str:
     heads = "".join(f'<th scope="col" class="number">{_safe(label)}</th>' for label in labels)
     caption = "<caption>Rows: true class. Columns: most probable class.</caption>"
     content = f"<table class='confusion'>{caption}<tr><td></td>{heads}</tr>{''.join(lines)}</table>"
-    whole = f'<div class="wide" tabindex="0" role="region" aria-label="Table">{content}</div>'
+    whole = f'<div class="wide">{content}</div>'
+    if n > MAX_NARROW:  # a narrow screen has the list instead
+        pairs = _list_confused(labels, counts)
+        whole = f'<div class="broad">{whole}</div><div class="narrow">{pairs}</div>'
     return section("confusion", "Which classes it confuses", whole)
 
 
@@ -229,7 +239,7 @@ def _list_confused(labels: list[str], counts: NDArray[np.intp]) -> str:
     """Return the pairs of classes that are confused most often."""
     wrong = counts * (1 - np.eye(len(labels), dtype=counts.dtype))
     lines = []
-    for place in np.argsort(-wrong, axis=None, kind="stable")[:MAX_CONFUSED]:
+    for place in np.argsort(-wrong, axis=None, kind="stable")[:MAX_PAIRS]:
         true, predicted = divmod(int(place), len(labels))
         n_rows = int(wrong[true, predicted])
         share = Number(show_percent(n_rows / counts[true].sum()) if n_rows else "")

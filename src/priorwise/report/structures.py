@@ -11,6 +11,7 @@ import numpy as np
 from priorwise.common.texts import count, show_percent
 from priorwise.counts.packed_trees import EQUAL_BIT, MISSING_BIT, expand_rows
 from priorwise.report.html import paragraph, section, zoomed
+from priorwise.report.scores import member_table
 from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text, show_number
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees.decision_tree import describe_branch
@@ -37,12 +38,12 @@ class Node:
 
 
 def structure_section(model: Any) -> str:
-    """Return a picture for each member that has a network or a tree, or else what there is."""
+    """Return the members with their weights, and a picture of each that has a network or a tree."""
     pictures = [zoomed(picture, text) for picture, text in _list_pictures(model, "")]
     note = paragraph("Pictures scroll in their frames; the buttons change their size.", "screen")
     if not pictures:
         note = paragraph(f"There is no picture of it: {model.step_.describe()}.")
-    return section("structure", "What it looks like inside", note, *pictures)
+    return section("structure", "What is inside", member_table(model), note, *pictures)
 
 
 def _list_pictures(model: Any, name: str) -> Iterator[tuple[Picture, str]]:

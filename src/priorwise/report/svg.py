@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
 from typing import Any
 
@@ -13,13 +13,43 @@ DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2")
 """Lines of one picture differ in colour and in dashes."""
 
 
+CAPITAL = 0.35
+"""Width of a capital beyond that of a lower-case letter, as a share of it, in common typefaces."""
+
+RAISED = str.maketrans(
+    "-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
+)
+
+
 def show_number(value: float) -> str:
-    """Return a number as short text, with the sign that print uses for minus."""
+    """Return a number as short text, with the sign that print uses for minus.
+
+    >>> show_number(0.25), show_number(123456.7), show_number(0.00003515), show_number(2e-12)
+    ('0.25', '123,457', '0.00003515', '2·10⁻¹²')
+    """
     if not np.isfinite(value):
         return "infinite" if value > 0 else "\u2212infinite"
-    if 1e4 <= abs(value) < 1e15:
-        return f"{value:,.0f}".replace("-", "\u2212")
-    return f"{value:.4g}".replace("-", "\u2212")
+    size = abs(value)
+    if 1e4 <= size < 1e15:
+        text = f"{value:,.0f}"
+    elif size == 0.0 or 1e-4 <= size < 1e4:
+        text = f"{value:.4g}"
+    elif 1e-6 <= size < 1e-4:
+        text = f"{value:.8f}".rstrip("0")
+    else:
+        digits, power = f"{value:.3g}".split("e")
+        text = f"{digits}\u00b710{str(int(power)).translate(RAISED)}"
+    return text.replace("-", "\u2212")
+
+
+def show_decimals(value: float, digits: int) -> str:
+    """Return a number with so many decimals; zero has no sign.
+
+    >>> show_decimals(0.5456, 2), show_decimals(-0.2, 2), show_decimals(-0.0009, 2)
+    ('0.55', '−0.20', '0.00')
+    """
+    text = f"{value:.{digits}f}"
+    return (text if float(text) else f"{0:.{digits}f}").replace("-", "\u2212")
 
 
 def show_interval(middle: float, half: float) -> str:
@@ -49,17 +79,25 @@ def find_ticks(low: float, high: float, least: float = 3.0) -> list[float]:
     return [round(float((first + i) * step), 12) + 0.0 for i in range(count)]
 
 
+def _narrow(text: str, most: int) -> int:
+    """Return how many characters of a text are as wide as `most` lower-case ones."""
+    width = len(text) + CAPITAL * sum(character.isupper() for character in text)
+    return most if width <= most else int(most * len(text) / width)
+
+
 def cut_text(text: str, most: int) -> str:
-    """Return at most `most` characters of a text."""
+    """Return at most `most` characters of a text, fewer of capitals, which are wider."""
+    most = _narrow(text, most)
     return text if len(text) <= most else text[: most - 1] + "\u2026"
 
 
 def cut_middle(text: str, most: int) -> str:
-    """Return at most `most` characters of a text, both of its begin and of its end.
+    """Return at most `most` characters of a text, fewer of capitals, from both of its ends.
 
     >>> cut_middle("petal-length-in-cm > 1.333", 20)
     'petal-leng\u2026m > 1.333'
     """
+    most = _narrow(text, most)
     if len(text) <= most:
         return text
     end = most // 2 - 1
@@ -129,22 +167,45 @@ class Chart(Picture):
         share = (value - low) / (high - low)
         return self.height - self.bottom - share * (self.height - self.top - self.bottom)
 
-    def axes(self, x_label: str, y_label: str, *, y_ticks: bool = True) -> None:
-        """Draw both axes with numbers and labels."""
+    @property
+    def box(self) -> dict[str, Any]:
+        """The rectangle of the data as attributes, by which a script finds places in it."""
+        return {
+            "data_left": self.left,
+            "data_top": self.top,
+            "data_width": self.width - self.left - self.right,
+            "data_height": self.height - self.top - self.bottom,
+        }
+
+    def axes(
+        self,
+        x_label: str,
+        y_label: str,
+        *,
+        y_ticks: bool = True,
+        x_text: Callable[[float], str] = show_number,
+        y_text: Callable[[float], str] = show_number,
+    ) -> None:
+        """Draw both axes with numbers and labels; `data-at` of those of y has their numbers."""
         floor = self.height - self.bottom
-        for value in find_ticks(*self._x_range, least=2.0):
+        ticks = find_ticks(*self._x_range, least=2.0)
+        texts = [x_text(value) for value in ticks]
+        # Of long texts every second one is shown, or every third and so on.
+        room = (self.width - self.left - self.right) / (8.0 * max(map(len, texts)))
+        step = int(np.ceil(len(ticks) / max(room, 1.0)))
+        for value, text in zip(ticks[::step], texts[::step], strict=True):
             self.line(
                 [(self.x(value), floor), (self.x(value), floor + 4)], "--soft", stroke_width=1
             )
-            text = show_number(value)
-            fits = self.x(value) + 3.2 * len(text) < self.width
+            fits = self.x(value) + 4.0 * len(text) < self.width
             style = {"font_size": 11, "text_anchor": "middle" if fits else "end"}
             self.text(self.x(value) if fits else self.width - 1, floor + 16, text, **style)
         for value in find_ticks(*self._y_range) if y_ticks else []:
             ends = [(self.left, self.y(value)), (self.width - self.right, self.y(value))]
             self.line(ends, "--line", stroke_width=1)
             place = (self.left - 5, self.y(value) + 4)
-            self.text(*place, show_number(value), font_size=11, text_anchor="end")
+            mark: dict[str, Any] = {"font_size": 11, "text_anchor": "end", "data_at": f"{value:g}"}
+            self.text(*place, y_text(value), **mark)
         corners = [(self.left, self.top), (self.left, floor), (self.width - self.right, floor)]
         self.line(corners, "--soft", stroke_width=1)
         middle = (self.left + self.width - self.right) / 2

@@ -76,6 +76,7 @@ class TANClassifier(StructuredNetworkClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -92,6 +93,7 @@ class TANClassifier(StructuredNetworkClassifier):
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
             ordinal_features=ordinal_features,
+            date_features=date_features,
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
@@ -139,6 +141,7 @@ class KDBClassifier(StructuredNetworkClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -155,6 +158,7 @@ class KDBClassifier(StructuredNetworkClassifier):
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
             ordinal_features=ordinal_features,
+            date_features=date_features,
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
@@ -220,6 +224,7 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -235,6 +240,7 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
             ordinal_features=ordinal_features,
+            date_features=date_features,
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,
@@ -271,7 +277,7 @@ class SuperParentClassifier(SingleNetworkClassifier):
     Each feature has the class and at most one feature as parents. Arcs are added one at a
     time: the feature that scores best as parent of all features without one, the superparent,
     gets the child that scores best alone, as long as the score improves (Keogh and Pazzani
-    1999). With ``search_score="cll"`` this is CLL-SuperParent (Jiang et al. 2015).
+    1999). With ``search_score="cll"`` this is CLL-SuperParent (Qiu et al. 2015).
 
     Parameters
     ----------
@@ -314,6 +320,7 @@ class SuperParentClassifier(SingleNetworkClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -329,6 +336,7 @@ class SuperParentClassifier(SingleNetworkClassifier):
             smoothing, discretizer=discretizer, categorical_features=categorical_features,
             numeric_features=numeric_features,
             ordinal_features=ordinal_features,
+            date_features=date_features,
             missing_values=missing_values,
             class_weight=class_weight,
             missing=missing, unseen=unseen, declared=declared, max_contexts=max_contexts,

@@ -30,7 +30,7 @@ function showBars() {
       bar.text.textContent = percent(proba[y]);
     }
     bar.mark.hidden = y !== state.focus;
-    if (y === state.focus) bar.mark.style.left = `${100 * state.threshold}%`;
+    if (y === state.focus) bar.mark.style.left = `${100 * thresholdOf()}%`;
   });
   more.textContent = showsAll ? "Show fewer classes" : `Show all ${classes.length} classes`;
   return best;
@@ -76,10 +76,10 @@ function startIntervals(spread) {
 // ---- Decision ----------------------------------------------------------------------------------
 
 function showDecision() {
-  const p = proba[state.focus], name = classes[state.focus];
-  byId("decision").textContent = p >= state.threshold
-    ? `Now decided for ${name}: ${percent(p)} is at least ${percent(state.threshold)}.`
-    : `Now decided against ${name}: ${percent(p)} is below ${percent(state.threshold)}.`;
+  const p = proba[state.focus], t = thresholdOf(), name = `\u201c${classes[state.focus]}\u201d`;
+  byId("decision").textContent = p >= t
+    ? `Now it says ${name}: ${percent(p)} is at least ${percent(t)}.`
+    : `Now it does not say ${name}: ${percent(p)} is less than ${percent(t)}.`;
 }
 
 // ---- Contributions -----------------------------------------------------------------------------
@@ -99,7 +99,9 @@ function* listSteps() {
   const { bias, terms } = yield* priorwise.explainInSteps(model, asRow(state.values));
   const width = classes.length, y = state.focus;
   const own = (lines, at) => lines[at + y];
-  const parts = features.map(({ place }) => own(terms, place * width));
+  // Parts of a date add up to what its column adds.
+  const parts = features.map(({ places }) =>
+    places.reduce((sum, place) => sum + own(terms, place * width), 0));
   const order = parts.map((_, i) => i).sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a]));
   const shown = order.slice(0, order.length > MAX_STEPS + 1 ? MAX_STEPS : MAX_STEPS + 1);
   const rest = order.slice(shown.length);
@@ -133,6 +135,21 @@ function* showSteps() {
     step.part.style.width = `${scale * Math.abs(to - from)}%`;
     step.zero.style.left = `${-scale * low}%`;
   });
+  showAxis(low, high);
+}
+
+// Round log-odds below the bars and, of two classes, their probabilities.
+function showAxis(low, high) {
+  const size = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500].find((one) => (high - low) / one <= 5) || 1000;
+  const ticks = [];
+  for (let k = Math.ceil(low / size); k * size <= high + 1e-9; ++k) ticks.push(k * size);
+  byId("axis").replaceChildren(...ticks.map((x) => {
+    const text = make("span", { className: "tick" }, make("span", { textContent: x ? signed(x).replace(/\.?0+$/, "") : "0" }));
+    if (classes.length === 2)
+      text.append(make("span", { className: "soft", textContent: percent(1 / (1 + Math.exp(-x)), Math.abs(x) > 4 ? 1 : 0) }));
+    text.style.left = `calc(1.3rem + (100% - 2.6rem) * ${(x - low) / (high - low || 1)})`;
+    return text;
+  }));
 }
 
 // ---- Time --------------------------------------------------------------------------------------
@@ -195,7 +212,7 @@ function showInTime() {
 const isLinked = readLink();
 try {
   proba = predict(state.values);
-  if (!isLinked) state.focus = classes.length === 2 ? 1 : proba.indexOf(Math.max(...proba));
+  if (!isLinked) state.focus = classes.length === 2 ? Number(shares[0] >= shares[1]) : proba.indexOf(Math.max(...proba));
   showBars();
   performance.mark("first-answer");
 } catch (error) {

@@ -4,11 +4,11 @@ const MAX_CHANGES = 5, SLICE_MS = 12, SEARCH_MS = 4000, LABEL_DISTANCE = 0.5;
 const MAX_PAIRED = 12, MAX_TRIED = 24, MAX_TRIED_IN_PAIRS = 10;
 
 let search = null;
-const fixed = new Set();
+const fixed = new Set(features.map((_, i) => i).filter((i) => features[i].is_fixed));
 
 byId("may-change").parentElement.addEventListener("toggle", () => {
   byId("may-change").append(...features.map((feature, i) => {
-    const box = make("input", { type: "checkbox", checked: true });
+    const box = make("input", { type: "checkbox", checked: !fixed.has(i) });
     box.onchange = () => (box.checked ? fixed.delete(i) : fixed.add(i));
     return make("label", {}, box, ` ${feature.name}`);
   }));
@@ -27,13 +27,13 @@ function thin(list, most) {
 
 // Yields after each evaluation; collects changes that flip the decision.
 function* seek(found) {
-  const y = state.focus, yes = proba[y] >= state.threshold, sign = yes ? -1 : 1;
+  const y = state.focus, threshold = thresholdOf(), yes = proba[y] >= threshold, sign = yes ? -1 : 1;
   const values = state.values.slice(), allowed = features.map((_, i) => i).filter((i) => !fixed.has(i));
   const tryOut = (changes) => {
     for (const [i, value] of changes) values[i] = value;
     const p = predict(values)[y];
     for (const [i] of changes) values[i] = state.values[i];
-    const flips = p >= state.threshold !== yes;
+    const flips = p >= threshold !== yes;
     if (flips) {
       const key = changes.map(([i]) => i).join("-");
       const size = changes.reduce((sum, [i, value]) => sum + distance(i, value), 0);

@@ -27,10 +27,10 @@ function answer() {
 
 // ---- Rows --------------------------------------------------------------------------------------
 
-const rowNumber = make("input", { type: "number", min: 1, max: rows.numbers.length, "aria-label": "Place among the rows of this page" });
+const rowNumber = make("input", { type: "number", min: 1, max: rows.names.length, "aria-label": "Place among the rows of this page" });
 rowNumber.onchange = () => {
   const place = Math.round(rowNumber.valueAsNumber);
-  if (place >= 1) startFrom(Math.min(place, rows.numbers.length) - 1);
+  if (place >= 1) startFrom(Math.min(place, rows.names.length) - 1);
 };
 
 function valuesOf(row) {
@@ -56,12 +56,12 @@ function showRow() {
   rowNumber.value = state.row < 0 ? "" : state.row + 1;
   const truth = state.row >= 0 && rows.classes ? ` Its true class is ${classes[rows.classes[state.row]]}.` : "";
   byId("row-note").textContent = state.row < 0
-    ? (rows.numbers.length ? "A typical row: the median of each number and the commonest label." : "The middle of each range and the first label.")
-    : `Row ${rows.numbers[state.row]} of the data, counted from 0.${truth}`;
+    ? (rows.names.length ? "A typical row: the median of each number and the commonest label." : "The middle of each range and the first label.")
+    : `Row ${rows.names[state.row]} of the data.${truth} ${rows.note}`;
 }
 
-if (rows.numbers.length) {
-  const n = rows.numbers.length, button = (text, onclick) => make("button", { type: "button", textContent: text, onclick });
+if (rows.names.length) {
+  const n = rows.names.length, button = (text, onclick) => make("button", { type: "button", textContent: text, onclick });
   const move = (by) => startFrom((Math.max(state.row, by > 0 ? -1 : 0) + by + n) % n);
   // Goes through the rows in an order.
   const goThrough = (order, text) => {
@@ -91,13 +91,13 @@ function readLink() {
   if (!match) return false;
   try {
     const parts = JSON.parse(decodeURIComponent(match[1]));
-    state.row = parts.row >= 0 && parts.row < rows.numbers.length ? parts.row : -1;
+    state.row = parts.row >= 0 && parts.row < rows.names.length ? parts.row : -1;
     state.start = valuesOf(state.row);
     state.values = state.start.slice();
     for (const [i, value] of Object.entries(parts.changed)) if (i in features) state.values[i] = value;
     if (parts.class in classes) state.focus = Number(parts.class);
     if (parts.level >= 0 && parts.level < N_LEVELS) state.level = Math.floor(parts.level);
-    if (parts.threshold >= 0 && parts.threshold <= 1) state.threshold = Number(parts.threshold);
+    if (parts.threshold !== null && parts.threshold >= 0 && parts.threshold <= 1) state.threshold = Number(parts.threshold);
   } catch (error) {
     return false;
   }
@@ -120,17 +120,18 @@ byId("link").onclick = async () => {
 function showState() {
   byId("class").value = state.focus;
   byId("level").value = state.level;
-  byId("threshold").value = Number((100 * state.threshold).toFixed(3));
+  showThreshold();
   showRow();
   features.forEach((_, i) => showFeature(i));
   answer();
 }
 
 byId("class").append(...classes.map((name, y) => make("option", { value: y, textContent: name })));
-byId("class").onchange = () => { state.focus = Number(byId("class").value); answer(); };
+const showThreshold = () => { byId("threshold").value = Number((100 * thresholdOf()).toFixed(1)); };
+byId("class").onchange = () => { state.focus = Number(byId("class").value); showThreshold(); answer(); };
 byId("threshold").onchange = () => {
   const number = byId("threshold").valueAsNumber;
-  if (number >= 0 && number <= 100) state.threshold = number / 100;
+  state.threshold = number >= 0 && number <= 100 ? number / 100 : null;
   showState();
 };
 byId("undo").onclick = () => startFrom(state.row);

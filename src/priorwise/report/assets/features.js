@@ -1,6 +1,6 @@
 // A slider or a menu for each feature. Of many features, only those in view are drawn.
 
-const MAX_DRAWN_AT_ONCE = 24;
+const MAX_DRAWN_AT_ONCE = 24, MAX_MENU = 15, DAY = 86400;
 
 // Where a number lies among those of the data, from 0 to 1.
 function findShare(feature, value) {
@@ -21,13 +21,18 @@ function findNearest(values, value) {
 function makeNumber(feature, i, id) {
   const { values } = feature, last = values.length - 1;
   const slider = make("input", { type: "range", id, min: 0, max: last, step: 1 });
-  const field = make("input", { type: "number", step: "any", "aria-label": `${feature.name}, exact value` });
+  const type = !feature.is_date ? "number" : values.some((one) => one % DAY) ? "datetime-local" : "date";
+  const unit = feature.is_date ? 1000 : 1;  // dates are seconds, and fields have milliseconds
+  const field = make("input", { type, step: "any", "aria-label": `${feature.name}, exact value` });
   const missing = make("input", { type: "checkbox" });
   slider.oninput = () => set(i, values[Number(slider.value)]);
   field.onchange = () => {
-    const number = field.valueAsNumber;
+    const number = field.valueAsNumber / unit;
     set(i, Number.isFinite(number) ? number : null);
   };
+  // The whole number is seen by who is in the field, others see it rounded.
+  field.onfocus = () => { if (!feature.is_date) field.value = state.values[i] ?? ""; };
+  field.onblur = () => show(state.values[i]);
   missing.onchange = () => set(i, missing.checked ? null : values[Number(slider.value)]);
   const range = make("div", { className: "range" }, make("span", { textContent: showValue(feature, values[0]) }));
   if (feature.may_be_missing)
@@ -35,15 +40,46 @@ function makeNumber(feature, i, id) {
   range.append(make("span", { textContent: showValue(feature, values[last]) }));
   function show(value) {
     missing.checked = value === null;
-    if (document.activeElement !== field || field.valueAsNumber !== value)
-      field.value = value === null ? "" : value;
+    if (value === null) field.value = "";
+    else if (feature.is_date) field.valueAsNumber = unit * value;
+    else if (document.activeElement !== field) field.value = Number(value.toPrecision(6));
+    else if (field.valueAsNumber !== value) field.value = value;
     if (value !== null && values[Number(slider.value)] !== value) slider.value = findNearest(values, value);
     slider.setAttribute("aria-valuetext", showValue(feature, value));
   }
   return { show, parts: [make("div", { className: "controls" }, slider, field), range] };
 }
 
+// Of many values, a field that searches among them.
+function makeSearch(feature, i, id) {
+  const choices = [...feature.values, null, UNSEEN], texts = choices.map((value) => showValue(feature, value));
+  const list = make("datalist", { id: `${id}-values` }, ...texts.map((text) => make("option", { value: text })));
+  const field = make("input", { type: "text", id, list: list.id, autocomplete: "off" });
+  const note = make("div", { className: "soft", role: "status" });
+  const find = (text) => {
+    const part = text.trim().toLowerCase(), lower = texts.map((one) => one.toLowerCase());
+    if (texts.includes(text)) return texts.indexOf(text);
+    if (lower.includes(part)) return lower.indexOf(part);
+    const near = part ? texts.map((_, k) => k).filter((k) => lower[k].includes(part)) : [];
+    return near.length === 1 ? near[0] : -1;
+  };
+  const show = (value) => {
+    field.value = showValue(feature, value);
+    note.textContent = "";
+  };
+  field.onfocus = () => field.select();
+  field.onchange = () => {
+    const place = find(field.value);
+    if (place >= 0) return set(i, choices[place]);
+    const text = field.value;
+    show(state.values[i]);
+    note.textContent = `No value is \u201c${text}\u201d, or several have it in them.`;
+  };
+  return { show, parts: [make("div", { className: "controls menu" }, field, list), note] };
+}
+
 function makeMenu(feature, i, id) {
+  if (feature.values.length > MAX_MENU) return makeSearch(feature, i, id);
   const choices = [...feature.values, null, UNSEEN];
   const menu = make("select", { id });
   choices.forEach((value, place) => {
@@ -58,6 +94,7 @@ function makeMenu(feature, i, id) {
 
 const controls = features.map((feature, i) => {
   const name = make("label", { className: "name", htmlFor: `feature-${i}`, textContent: feature.name });
+  if (feature.is_fixed) name.append(make("span", { className: "soft", textContent: " (fixed)" }));
   return { whole: make("div", { className: "feature" }, name), show: null };
 });
 

@@ -2,15 +2,19 @@
 // class that is looked at. The data are in the elements "page" and "model" (export_json).
 
 const N_LEVELS = 4;  // of intervals
+const RAISED = Object.fromEntries([..."-0123456789"].map((one, k) => [one, "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[k]]));
 const UNSEEN = "\u0000another value";
 
 const byId = (id) => document.getElementById(id);
-const { features, rows, classes } = readJson("page");
+const { features, rows, classes, shares } = readJson("page");
 const typical = features.map((feature) => feature.typical);
-const state = { row: -1, values: typical.slice(), start: typical.slice(), focus: 0, threshold: 0.5, level: 2 };
+const state = { row: -1, values: typical.slice(), start: typical.slice(), focus: 0, threshold: null, level: 2 };
 // The page evaluates the model before it draws anything else.
 const model = priorwise.load(description);
 let proba = [], intervals = null;
+
+// Yes is said from the share of the class on, until the reader types a threshold.
+const thresholdOf = () => state.threshold ?? shares[state.focus];
 
 function make(tag, attributes, ...children) {
   const element = document.createElement(tag);
@@ -39,7 +43,8 @@ function showValue(feature, value) {
     return text.endsWith("T00:00:00.000Z") ? text.slice(0, 10) : text.slice(0, 16).replace("T", " ");
   }
   if (typeof value !== "number") return String(value);
-  return String(Number(value.toPrecision(6)));
+  const text = String(Number(value.toPrecision(6))), [digits, power] = text.split("e");
+  return power ? `${digits}\u00b710${power.replace(/./g, (one) => RAISED[one] ?? "")}` : text;
 }
 
 // Only 0 and 1 themselves look like 0 and 1, as `show_percent` in Python.

@@ -1,0 +1,111 @@
+"""Rows that a model predicts worst, or with least certainty, for a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.common.texts import count, show_percent
+from priorwise.report.html import Number, paragraph, section, table
+from priorwise.report.values import take_rows
+
+N_ROWS, N_REASONS, LEVEL = 10, 3, 0.9
+CERTAINTY = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
+
+Floats = NDArray[np.float64]
+Classes = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """Rows with their classes and probabilities, and what each row is called under `head`."""
+
+    model: Any
+    X: Any
+    labels: list[str]
+    y: Classes
+    proba: Floats
+    names: list[str]
+    head: str
+    note: str
+
+
+def row_sections(judged: JudgedRows, drawn: NDArray[np.intp] | None) -> str:
+    """Return the rows it gets most wrong, and those it is least certain of.
+
+    `drawn` are some of the rows, whose intervals are found; None if the probabilities are not those
+    of the model itself.
+    """
+    y, proba = judged.y, judged.proba
+    true = proba[np.arange(len(y)), y]
+    wrong = np.argsort(true, kind="stable")[:N_ROWS]
+    wrong = wrong[proba[wrong].argmax(axis=1) != y[wrong]]
+    unsure = np.argsort(proba.max(axis=1), kind="stable")[:N_ROWS]
+    return section(
+        "wrong", "Where it is most wrong",
+        _row_table(judged, wrong)
+        if len(wrong) else paragraph("It predicts the class of every row."),
+    ) + section(
+        "unsure", "Where it is unsure", _certainty_table(y, proba), _row_table(judged, unsure),
+        "<h3>Where it knows least</h3>", _widest_rows(judged, drawn),
+    )  # fmt: skip
+
+
+def _widest_rows(judged: JudgedRows, drawn: NDArray[np.intp] | None) -> str:
+    """Return how wide intervals are, and the rows with the widest ones."""
+    if drawn is None:
+        return paragraph(
+            "Intervals of probabilities are shown for rows that the model has not learnt from.",
+            "soft",
+        )
+    lower, upper = judged.model.predict_interval(take_rows(judged.X, drawn), LEVEL)
+    best = judged.proba[drawn].argmax(axis=1)
+    ends = np.column_stack([one[np.arange(len(drawn)), best] for one in (lower, upper)])
+    width = ends[:, 1] - ends[:, 0]
+    quartiles = [show_percent(q) for q in np.quantile(width, [0.1, 0.5, 0.9])]
+    place = np.argsort(-width, kind="stable")[:N_ROWS]
+    note = (
+        f"The true probability of a row's class lies in its interval with a chance of {LEVEL:.0%}. "
+        f"Of {count(len(drawn), 'row')}, a tenth have intervals narrower than {quartiles[0]}, half "
+        f"narrower than {quartiles[1]}, and a tenth wider than {quartiles[2]}. The widest ones:"
+    )
+    spans = [f"{show_percent(low)} to {show_percent(high)}" for low, high in ends[place]]
+    return paragraph(note) + _row_table(judged, drawn[place], spans)
+
+
+def _row_table(judged: JudgedRows, rows: NDArray[np.intp], spans: list[str] | None = None) -> str:
+    explanation = judged.model.explain(take_rows(judged.X, rows))
+    lines = []
+    for place, row in enumerate(rows.tolist()):
+        own, proba = judged.y[row], judged.proba[row]
+        best = int(proba.argmax())
+        parts = explanation.contributions[place, :, best]
+        reasons = [i for i in np.argsort(-parts, kind="stable")[:N_REASONS] if parts[i] > 0]
+        line: list[Any] = [judged.names[row]]
+        for k in (own, best):
+            line += [judged.labels[k], Number(show_percent(proba[k]))]
+        line += [Number(spans[place])] if spans else []
+        lines.append([*line, ", ".join(explanation.value_text(place, int(i)) for i in reasons)])
+    heads = [judged.head, "true class", "its probability", "predicted", "probability"]
+    heads += [f"{LEVEL:.0%} interval"] if spans else []
+    return table([*heads, "what spoke for it"], lines, judged.note)
+
+
+def _certainty_table(y: Classes, proba: Floats) -> str:
+    best = proba.max(axis=1)
+    right = proba.argmax(axis=1) == y
+    bins = np.clip(np.searchsorted(CERTAINTY, best, side="right") - 1, 0, len(CERTAINTY) - 2)
+    lines = []
+    for k in range(len(CERTAINTY) - 1):
+        own = bins == k
+        if own.any():
+            span = f"{CERTAINTY[k]:.0%} to {CERTAINTY[k + 1]:.0%}"
+            shares = [
+                Number(show_percent(s)) for s in (own.mean(), best[own].mean(), right[own].mean())
+            ]
+            lines.append([span, *shares])
+    heads = ["largest probability", "share of rows", "its mean", "share predicted right"]
+    return table(heads, lines)

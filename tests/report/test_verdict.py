@@ -1,0 +1,152 @@
+"""What a report says for a decision: is the model good, for whom is it wrong, which threshold."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from export.cases import fit, make_table
+from priorwise import NaiveBayesClassifier
+from priorwise.evaluation import hand_till_auc
+from priorwise.report.explorer import FeatureValues
+from priorwise.report.groups import find_groups
+from priorwise.report.report import choose_probabilities
+from priorwise.report.thresholds import GRID, Decisions
+from priorwise.report.verdict import find_trust
+
+SETS = {"rare": (1500, 0.1), "common": (600, 0.45), "three classes": (600, 0.3)}
+
+
+def draw(name: str, seed: int) -> tuple[pd.DataFrame, pd.Series]:
+    """Draw rows of classes with known shares; in the city of Oz nothing can be known of them."""
+    n_rows, share = SETS[name]
+    rng = np.random.default_rng(seed)
+    is_ill = rng.random(n_rows) < share
+    city = rng.choice(["Ulm", "Oz", "Rom"], n_rows)
+    age = rng.normal(40, 10, n_rows) + 14 * is_ill * (city != "Oz")
+    ill, well = "ill", np.array(["well"] * n_rows)
+    if name == "three classes":
+        well = np.where(rng.random(n_rows) < 0.5, "well", "tired")
+    y = pd.Series(np.where(is_ill, ill, well), name="state")
+    return pd.DataFrame({"age": age, "city": city, "size": rng.normal(size=n_rows)}), y
+
+
+def read_verdict(path: Path) -> str:
+    text = path.read_text(encoding="utf-8")
+    part = re.findall(r'<section id="verdict">(.*?)</section>', text, re.S)[0]
+    return re.sub(r"\s+", " ", html.unescape(re.sub("<[^>]*>", "", part)))
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_person_can_decide_from_the_verdict(name: str, tmp_path: Path) -> None:
+    model = NaiveBayesClassifier(discretizer="equal-frequency").fit(*draw(name, 0))
+    X, y = draw(name, 1)
+    model.report(X, y, tmp_path / "report.html", event="ill", source="clinic.csv")
+    text = read_verdict(tmp_path / "report.html")
+    proba = model.predict_proba(X)
+    auc = hand_till_auc(y, proba, labels=model.classes_)
+    assert re.search(rf"It ranks [a-z ]+ \(AUC {auc:.2f}\)".replace("0.", r"\."), text)
+    assert "Its probabilities" in text
+    assert "choose a threshold" in text or name != "rare"
+    assert re.search(r"Is it good\?.*Its log-loss of [\d.]+ is \d+% less than", text)
+    assert re.search(r"For whom is it wrong\?Worst where \w+ .* rows\)", text)
+    # Both classes weigh the same at first: a miss costs as much as the other rows of each.
+    p, event = proba[:, 0], (y == "ill").to_numpy()
+    miss = round((~event).sum() / event.sum())
+    threshold = 1 / (1 + miss)
+    said = re.search(r"Which threshold\?Say “ill” at ([\d.]+)% or more", text)
+    assert said is not None
+    assert float(said[1]) == pytest.approx(100 * threshold, abs=0.1)
+    yes = p >= float(said[1]) / 100
+    assert f"It finds {(yes & event).sum()} of {event.sum()} rows" in text
+    cost = miss * (~yes & event).sum() + (yes & ~event).sum()
+    assert f"If a miss costs {miss} and a false alarm 1, the mistakes cost {cost} in all" in text
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "predictions of “state”" in page
+    assert "clinic.csv, " in page
+
+
+def test_counts_of_thresholds_are_those_of_the_rows() -> None:
+    rng = np.random.default_rng(0)
+    p, y = rng.random(500).round(2), (rng.random(500) < 0.2).astype(np.intp)
+    counted = Decisions.count(["no", "yes"], 1, y, np.column_stack([1 - p, p]))
+    for at in (0, 57, 400, len(GRID) - 1):
+        said = p >= GRID[at]
+        assert counted.found[at] == (said & (y == 1)).sum()
+        assert counted.alarms[at] == (said & (y == 0)).sum()
+    texts = counted.describe()
+    cost = counted.costs[0] * (counted.n_event - counted.found) + counted.alarms
+    assert texts["best-cost"] == f"{cost.min():,}"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_calibrated_probabilities_are_trusted_and_others_are_not(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    p = rng.beta(1, 6, 5000)
+    trust = find_trust(p, rng.random(5000) < p)
+    assert trust.said is None
+    assert trust.most == np.sort(p)[-20]
+    event = rng.random(5000) < np.where(p > 0.3, 0.5 * p, p)
+    trust = find_trust(p, event)
+    assert trust.said is not None
+    assert trust.happened is not None
+    assert trust.happened < trust.said
+    assert 0.2 < trust.most < 0.45
+
+
+def test_a_group_that_is_predicted_worse_is_found_and_noise_is_not() -> None:
+    rng = np.random.default_rng(0)
+    n_rows = 2000
+    codes = rng.integers(0, 5, (n_rows, 8))
+    features = [
+        FeatureValues(f"f{i}", True, False, list("abcde"), None, codes[:, i], "a") for i in range(8)
+    ]
+    p = rng.beta(1, 4, n_rows)
+
+    def find(p_true: Any) -> list[Any]:
+        event = rng.random(n_rows) < p_true
+        return find_groups(features, "ill", event, p, -np.log(np.where(event, p, 1 - p)))
+
+    assert not any(group.is_marked or group.is_biased for group in find(p))
+    worst = find(np.where(codes[:, 3] == 2, 0.6, p))[0]
+    assert worst.name == "f3 = c"
+    assert worst.is_marked
+    assert worst.is_biased
+    assert worst.happened > worst.said
+
+
+def test_rows_of_training_in_their_order_are_told_from_others() -> None:
+    X, y = make_table(300, 0)
+    model = fit("flagship")
+    truth = np.searchsorted(model.classes_, y)
+    proba, note = choose_probabilities(model, X, truth)
+    assert proba is model.oof_proba_
+    assert "out of fold" in note
+    order = np.random.default_rng(0).permutation(len(y))
+    proba, note = choose_probabilities(model, X.iloc[order], truth[order])
+    np.testing.assert_array_equal(proba, model.predict_proba(X.iloc[order]))
+    assert "new ones" in note
+
+
+def test_rows_have_the_names_that_they_are_given(tmp_path: Path) -> None:
+    X, y = draw("common", 0)
+    model = NaiveBayesClassifier().fit(X, y)
+    X.index = pd.Index(np.arange(5000, 5600), name="customer")
+    model.report(
+        X, y, tmp_path / "page.html", keys=pd.Series([f"k{i}" for i in range(600)], name="key")
+    )
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert re.search(r'data-head="key">k\d+<', text)
+    model.report(X, y, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert re.search(r'data-head="customer">5\d\d\d<', text)
+    with pytest.raises(ValueError, match="keys must name each of the 600 rows of X, got 3 keys"):
+        model.report(X, y, tmp_path / "page.html", keys=[1, 2, 3])
+    with pytest.raises(ValueError, match=r"event must be one of the classes .*got 'dead'"):
+        model.report(X, y, tmp_path / "page.html", event="dead")
