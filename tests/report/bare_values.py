@@ -20,6 +20,7 @@ many = LogLinearPool([("bayes", NaiveBayesClassifier()), ("kdb", KDBClassifier()
 kdb, tree = KDBClassifier().fit(X, y), ProbabilityTreeClassifier().fit(few, y)
 given = [few.columns[2], "smoker"]
 table = ConditionalTable().fit(few.assign(y=y), target="y", given=given)
+general = BayesianNetwork().fit(few[given].assign(y=y))
 p = np.linspace(0.01, 0.99, n)
 folder = __import__("pathlib").Path(__import__("tempfile").mkdtemp())
 kdb.save(folder / "model.pw")
@@ -31,7 +32,7 @@ scores = {"a": list(rng.normal(size=30)), "b": list(rng.normal(size=30))}
 """
 
 DRAWN = [
-    "pool", "many", "kdb", "tree", "table", "pool.explain(few)", "many.explain(X)",
+    "pool", "many", "kdb", "tree", "table", "general", "general.table('y')", "pool.explain(few)", "many.explain(X)",
     "many.explain_global(X)", "pool.explain_global(few).shapes['income']", "many.score_report()",
     "many.summary()", "kdb.feature_schema_", "kdb.check(X.assign(age=200.0))", "kdb.structure_",
     "evaluation.reliability_curve(y, p, event='yes')",
@@ -39,7 +40,7 @@ DRAWN = [
 """Objects that notebooks draw."""
 
 SHORT = [
-    "pool.step_", "many.step_", "kdb.step_", "tree.step_", "tree.tree_", "table.count_tree_",
+    "general.query(['smoker', 'y'])", "general.equivalence_class()", "general.arcs_", "pool.step_", "many.step_", "kdb.step_", "tree.step_", "tree.tree_", "table.count_tree_",
     "kdb.encoder_", "kdb.card()", "export.export_c(kdb)", "export.export_json(kdb)",
     "export.export_sql(kdb)", "export.export_c(kdb, folder / 'model.c')",
     "export.javascript_evaluator()", "read_header(folder / 'model.pw')",
