@@ -191,6 +191,15 @@ def show_table(table: Any) -> str:
     return draw_conditional(table)
 
 
+def show_general(network: Any) -> str:
+    """Return what notebooks show of a Bayesian network: its graph and its variables."""
+    if not hasattr(network, "structure_"):
+        return show_html(network)
+    from priorwise.report.boxes import draw_general
+
+    return draw_general(network)
+
+
 def show_scores(scores: Any) -> str:
     """Return what notebooks show of the scores of a pool."""
     from priorwise.report.boxes import draw_scores
@@ -205,14 +214,19 @@ def show_value(value: Any) -> str:
     return draw(value)
 
 
-def show_bundle(model: Any, **_: Any) -> dict[str, str]:
-    """Return what notebooks choose from; HTML unless scikit-learn's `display` is "text"."""
-    from sklearn import get_config
+def bundle_of(show: Callable[[Any], str]) -> Callable[..., dict[str, str]]:
+    """Return the method that notebooks ask for pictures, which `show` draws as HTML."""
 
-    bundle = {"text/plain": repr(model)}
-    if get_config()["display"] == "diagram":
-        bundle["text/html"] = model._repr_html_()
-    return bundle
+    def show_bundle(model: Any, **_: Any) -> dict[str, str]:
+        """Return what notebooks choose from; HTML unless scikit-learn's `display` is "text"."""
+        from sklearn import get_config
+
+        bundle = {"text/plain": repr(model)}
+        if get_config()["display"] == "diagram":
+            bundle["text/html"] = show(model)
+        return bundle
+
+    return show_bundle
 
 
 METHODS: dict[str, dict[str, Callable[..., Any]]] = {
@@ -221,9 +235,16 @@ METHODS: dict[str, dict[str, Callable[..., Any]]] = {
         "report": report,
         "explorer": explorer,
         "_repr_html_inner": show_html,
-        "_repr_mimebundle_": show_bundle,
+        "_repr_mimebundle_": bundle_of(show_html),
     },
-    "ConditionalTable": {"_repr_html_inner": show_table, "_repr_mimebundle_": show_bundle},
+    "ConditionalTable": {
+        "_repr_html_inner": show_table,
+        "_repr_mimebundle_": bundle_of(show_table),
+    },
+    "BayesianNetwork": {
+        "_repr_html_inner": show_general,
+        "_repr_mimebundle_": bundle_of(show_general),
+    },
     "ScoreReport": {"_repr_html_": show_scores},
     **{
         name: {"_repr_html_": show_value}
@@ -235,6 +256,7 @@ METHODS: dict[str, dict[str, Callable[..., Any]]] = {
             "TableSchema",
             "TableCheck",
             "Network",
+            "Distribution",
             "ReliabilityCurve",
         )
     },

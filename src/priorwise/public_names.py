@@ -2,6 +2,7 @@
 
 from priorwise.models.conditional_table import ConditionalTable
 from priorwise.models.general.bayesian_network import BayesianNetwork, read_bif
+from priorwise.models.general.graph import EquivalenceClass
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import SplineLogisticClassifier
@@ -20,13 +21,16 @@ from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 from priorwise.models.trees.tree import ProbabilityTreeClassifier
 from priorwise.storage.model_file import list_trusted_types, load, read_header
+from priorwise.structure.networks.distribution import Distribution
 
 __all__ = [
     "AODEClassifier",
     "BayesianNetwork",
     "BoostingClassifier",
     "ConditionalTable",
+    "Distribution",
     "ESKDBClassifier",
+    "EquivalenceClass",
     "GaussianNetworkClassifier",
     "KDBClassifier",
     "KDFClassifier",

@@ -63,11 +63,11 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_file_that_becomes_too_long_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "FREE_GZIP_BYTES", 1000)
+    monkeypatch.setattr(files, "FREE_PACKED_BYTES", 1000)
     (tmp_path / "x").write_bytes(gzip.compress(b"\0" * 1_000_000))
     with (
         open_data_file(tmp_path / "x") as file,
-        pytest.raises(DataFileError, match=r"more than 200 times as long.*MAX_GZIP_RATIO"),
+        pytest.raises(DataFileError, match=r"more than 200 times as long.*MAX_PACKED_RATIO"),
     ):
         file.read()
 

@@ -40,12 +40,9 @@ def assert_answers_or_refuses(setting: Setting, table: OddTable) -> None:
 
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:the dates of column:UserWarning"),
     # Tiny weights warn, as another law says; scikit-learn warns of many classes for few rows.
     pytest.mark.filterwarnings("ignore:sample_weight has a sum:UserWarning"),
     pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning"),
-    # Dates are read, and a warning says how.
-    pytest.mark.filterwarnings("ignore:the dates of column:UserWarning"),
 ]
 
 

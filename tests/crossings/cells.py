@@ -117,7 +117,7 @@ def learn(kind: str, classes: str, weights: str, model: str) -> Learnt:
     weight = None
     if weights == "row weights":
         weight = np.random.default_rng(3).choice([0.5, 1.0, 2.5], len(y))
-    with warnings.catch_warnings(action="ignore"):  # the dates of column ..., for one
+    with warnings.catch_warnings(action="ignore"):  # text is read as dates, for one
         fitted = MODELS[model]().set_params(**unfitted.get_params(deep=False)).fit(X, y, weight)
         proba = fitted.predict_proba(fresh)
     return Learnt(names, unfitted, fitted, X, y, weight, fresh, fresh_y, proba)

@@ -44,6 +44,15 @@ def dates(rng: np.random.Generator, group: np.ndarray) -> pd.Series:
     return pd.Series(pd.Timestamp("1968-03-01") + pd.to_timedelta(days, unit="D"))
 
 
+def times(rng: np.random.Generator, group: np.ndarray) -> pd.Series:
+    seconds = pd.to_timedelta(rng.integers(86_400, size=len(group)), unit="s")
+    return dates(rng, group) + seconds
+
+
+def text_dates(rng: np.random.Generator, group: np.ndarray) -> pd.Series:
+    return dates(rng, group).dt.strftime("%d.%m.%Y").astype(object)
+
+
 def many_labels(rng: np.random.Generator, group: np.ndarray) -> pd.Series:
     number = 20 * rng.integers(100, size=len(group)) + group % 20
     return pd.Series([f"customer {i}" for i in number])
@@ -84,6 +93,9 @@ KINDS = {
     "ordered": Kind(ordered),
     "booleans": Kind(booleans),
     "dates": Kind(dates),
+    "times": Kind(times, ("when",)),
+    "iso-texts": Kind(lambda *rows: times(*rows).astype(str).astype(object), ("when",)),
+    "text-dates": Kind(text_dates),
     "many-labels": Kind(many_labels, n_rows=2000),
     "constant": Kind(constant),
     "extremes": Kind(extremes),

@@ -55,6 +55,9 @@ def as_plain(learnt: Learnt) -> pd.DataFrame:
         values = learnt.fresh[name]
         if is_text:
             columns[name] = list_texts(values)
+        elif values.dtype == object and name in ("when", "the column"):
+            seconds = pd.to_datetime(values, dayfirst="." in str(values.iloc[0])) - pd.Timestamp(0)
+            columns[name] = seconds / pd.Timedelta(seconds=1)
         elif values.dtype.kind == "M":
             columns[name] = (values - pd.Timestamp(0)) / pd.Timedelta(seconds=1)
         else:

@@ -69,8 +69,8 @@ def test_files_of_one_name_are_told_apart_by_their_folder(folder):
 
 
 def test_unknown_endings_kinds_and_folders_are_refused(folder):
-    with pytest.raises(ValueError, match=r"path must end in one of .*, got 'notes.txt'"):
-        read_table(folder / "notes.txt")
+    with pytest.raises(ValueError, match=r"source must end in one of .*, got 'notes.md'"):
+        read_table(folder / "notes.md")
     with pytest.raises(ValueError, match="kind must be one of 'auto', 'pandas'"):
         read_table(folder / "one.csv", kind="excel")
     with pytest.raises(ValueError, match="folder must be a directory"):

@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 from priorwise.evaluation import reliability_curve  # noqa: E402
 from priorwise.evaluation.plots import (  # noqa: E402
+    plot_cost,
     plot_critical_difference,
     plot_reliability,
     plot_scatter,
@@ -113,3 +114,20 @@ def test_a_missing_matplotlib_names_the_extra(monkeypatch):
 def test_the_test_name_is_checked():
     with pytest.raises(ValueError, match="test must be one of"):
         plot_critical_difference(draw_scores([0, 1]), test="holm")
+
+
+def test_the_cost_of_each_threshold_is_that_of_its_decisions():
+    y, p = np.array([0, 1, 1, 0, 1]), np.array([0.2, 0.9, 0.4, 0.4, 0.7])
+    cost, weight = np.array([[0.0, 1.0], [5.0, 0.5]]), np.array([1.0, 2.0, 1.0, 3.0, 1.0])
+    axes = plot_cost(y, p, cost_matrix={0: {1: 1}, 1: {0: 5, 1: 0.5}}, sample_weight=weight)
+    step, best = axes.lines[:2]
+    for threshold, mean in zip(*step.get_data(), strict=True):
+        decided = (p >= threshold).astype(int)
+        assert mean == pytest.approx(np.average(cost[y, decided], weights=weight))
+    assert best.get_ydata()[0] == min(step.get_ydata())
+    assert "by the costs alone: 0.182" in [t.get_text() for t in axes.get_legend().get_texts()]
+
+
+def test_costs_of_three_classes_have_no_threshold():
+    with pytest.raises(ValueError, match=r"needs two classes, got \[0, 1, 2\]"):
+        plot_cost([0, 1, 2], np.full((3, 3), 1 / 3))

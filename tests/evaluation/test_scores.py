@@ -1,9 +1,11 @@
+from importlib.metadata import version
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
@@ -63,6 +65,16 @@ def test_rmse_divides_by_rows_and_classes():
     y, proba, _ = draw_predictions(0)
     assert rmse(y, proba) == pytest.approx(slow_rmse(y, proba), abs=1e-12)
     assert rmse([0, 1, 2], np.eye(3)[[1, 2, 0]]) == pytest.approx(np.sqrt(2 / 3))
+
+
+@pytest.mark.skipif(version("scikit-learn") < "1.8", reason="needs scikit-learn 1.8")
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_brier_is_that_of_scikit_learn(n_classes):
+    y, proba, weight = draw_predictions(n_classes, n_classes=n_classes)
+    labels = np.arange(n_classes)
+    shown = proba[:, 1] if n_classes == 2 else proba
+    expected = brier_score_loss(y, shown, sample_weight=weight, labels=labels)
+    assert brier(y, proba, sample_weight=weight, labels=labels) == pytest.approx(expected)
 
 
 def test_rmse_is_the_root_of_brier_over_classes():

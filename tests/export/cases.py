@@ -154,7 +154,7 @@ def make_fresh_rows() -> pd.DataFrame:
 
 def takes_text(model: Any) -> list[bool]:
     """Whether each feature of a classifier holds labels."""
-    return [schema.kind != "numeric" for schema in model.feature_schema_]
+    return [schema.kind not in ("numeric", "date") for schema in model.feature_schema_]
 
 
 def list_rows(X: pd.DataFrame) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ import pandas as pd
 from contract.settings import BY_NAME
 from priorwise import (
     AODEClassifier,
+    BayesianNetwork,
     ESKDBClassifier,
     KDBClassifier,
     ProbabilityForestClassifier,
@@ -197,6 +198,17 @@ def argument_names(name: str) -> list[str]:
     return [word for word in signature_of(name) if word != "*"]
 
 
+def call_queries() -> None:
+    """Ask a small network everything."""
+    network = BayesianNetwork([("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")], smoothing="laplace")
+    network.fit(pd.DataFrame([[0, 1, 0, 1], [1, 1, 2, 0], [0, 0, 1, 1]], columns=list("abcd")))
+    for given in ({}, {"d": 1}):
+        network.query(["a", "b"], given)
+        network.query(["a", "b"], given, joint=False)
+        network.map_query(["a"], given)
+        network.sample(3, given, random_state=0)
+
+
 def takes_names_only(name: str) -> bool:
     """Whether all arguments of a kernel must be given by their names."""
     return signature_of(name)[:1] == ["*"]
@@ -304,6 +316,7 @@ def call_directly(corpus: Corpus) -> None:
         arities = np.full(3, 4, dtype=np.int32)
         _core.climb_hill([*codes, y], arities, weight, "bic", 10.0, 2, 3, 1)
         _core.climb_hill([*codes, y], arities, weight, "bdeu", 1.0, 2, 0, 1)
+    call_queries()
     _core.fold_crc32(rng.integers(0, 256, 300).astype(np.uint8), 7)
     _core.are_distributions(rng.dirichlet(np.ones(3), 9))
     _core.stirling_ratio(1000, 20)

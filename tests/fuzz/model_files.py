@@ -90,7 +90,6 @@ def model_files() -> list[bytes]:
         priorwise.BayesianNetwork([("colour", "shape"), ("age", "shape")]).fit(X),
         data.MDLPDiscretizer().fit(X[["size", "age"]], y),
         data.FrameEncoder().fit(X),
-        data.DateParts().fit(X),
         smoothing.HDP(),
         priorwise.ESKDBClassifier(),
     ]

@@ -100,14 +100,14 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a number with a unit": (fit(frame(size=[*STRAY, "12 kg"])), "column 'size'.*'12 kg'"),
     "an unknown mark of missing": (fit(frame(size=[*STRAY, "n.a."])), "'n.a.'.*missing_values"),
     "codes in text": (fit(frame(zip=["10115", "20095"] * 20)), "column 'zip'.*categorical"),
-    "dates without their parts": (
-        fit(frame(when=pd.date_range("2013", periods=N))), "column 'when'.*DateParts",
+    "days that may be months": (
+        fit(frame(when=["03.04.2013", "05.06.2013"] * (N // 2))), "column 'when'.*date_features",
     ),
     "a text among numbers in a stream": (
         stream(rows(size=[*STRAY, "abc"]), batch_rows=10), "column 'size'.*'abc'",
     ),
-    "dates without their parts in a stream": (
-        stream(rows(when=pd.date_range("2013", periods=N))), "column 'when'.*DateParts",
+    "days that may be months in a stream": (
+        stream(rows(when=["03.04.2013", "05.06.2013"] * (N // 2))), "column 'when'.*date_features",
     ),
     "codes in text in a stream": (stream(rows(zip=["1", "2"] * 20)), "column 'zip'.*categorical"),
     "a text among numbers in a CSV file": (

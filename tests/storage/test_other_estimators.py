@@ -57,17 +57,12 @@ def test_a_loaded_network_of_any_graph_answers_alike(tmp_path: Path) -> None:
     assert n_learnt == N_TABLES
 
 
-def test_loaded_encoders_of_frames_and_dates_transform_alike(tmp_path: Path) -> None:
+def test_loaded_encoders_of_frames_transform_alike(tmp_path: Path) -> None:
     for table in odd_tables():
-        for encoder in (data.FrameEncoder(), data.DateParts()):
-            try:
-                with warnings.catch_warnings(action="ignore"):
-                    encoder.fit(table.X)
-            except (TypeError, ValueError):
-                continue  # a table that this encoder does not take
-            other: Any = save_and_load(encoder, tmp_path / "x.model")
-            first, second = (pd.DataFrame(one.transform(table.X)) for one in (encoder, other))
-            pd.testing.assert_frame_equal(first, second)
+        with warnings.catch_warnings(action="ignore"):
+            encoder = data.FrameEncoder().fit(table.X)
+        other: Any = save_and_load(encoder, tmp_path / "x.model")
+        np.testing.assert_array_equal(encoder.transform(table.X), other.transform(table.X))
 
 
 def test_loaded_smoothers_smooth_alike(tmp_path: Path, rng: np.random.Generator) -> None:

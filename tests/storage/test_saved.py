@@ -13,7 +13,6 @@ from contract.settings import BY_NAME, Setting, TargetLast, each_setting
 from priorwise.steps.explanation import Explanation
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:the dates of column:UserWarning"),
     pytest.mark.filterwarnings("ignore:sample_weight has a sum:UserWarning"),
     pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning"),
     pytest.mark.filterwarnings("ignore:.*were never seen in training:UserWarning"),

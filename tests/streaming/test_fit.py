@@ -130,7 +130,6 @@ def test_numeric_features_are_cut_as_fit_cuts_them(
     assert streamed.n_passes_ == 3
 
 
-@pytest.mark.filterwarnings("ignore:the dates of column:UserWarning")
 def test_every_kind_of_column_is_read_as_fit_reads_it(
     rng: np.random.Generator, tmp_path: Path
 ) -> None:

@@ -116,7 +116,6 @@ def test_numbers_may_be_labels_and_texts_may_be_numbers(frame):
         assert_same(found, TANClassifier(**settings).fit(X, y), X)
 
 
-@pytest.mark.filterwarnings("ignore:the dates of column")
 def test_dates_and_times_are_numbers(rng):
     seconds = rng.integers(0, 10**9, size=300)
     frame = pd.DataFrame({"when": pd.to_datetime(seconds, unit="s"), "label": seconds % 2 == 0})

@@ -245,7 +245,7 @@ auto infer_joint(const NetworkTables& tables, Vector<std::int32_t> evidence,
                  Matrix<std::int32_t> states, Vector<std::int32_t> targets, double max_cells,
                  int n_threads) {
     const NetworkQuery query{std::move(evidence), std::move(states), std::move(targets)};
-    query.check(tables);
+    query.check(tables, max_cells);
     std::vector<double> joint, scale(query.n_rows());
     const auto n_joint = without_gil([&] {
         const Elimination elimination(tables, query.evidence, query.targets, Goal::kKeep,
@@ -270,7 +270,7 @@ NumpyMatrix infer_marginals(const NetworkTables& tables, Vector<std::int32_t> ev
                             Matrix<std::int32_t> states, Vector<std::int32_t> targets,
                             double max_cells, int n_threads) {
     const NetworkQuery query{std::move(evidence), std::move(states), std::move(targets)};
-    query.check(tables);
+    query.check(tables, max_cells);
     std::size_t width = 0;
     for (const auto i : query.targets) width += tables.arity[i];
     std::vector<double> result(query.n_rows() * width);
@@ -295,7 +295,7 @@ auto infer_best(const NetworkTables& tables, Vector<std::int32_t> evidence,
                 Matrix<std::int32_t> states, Vector<std::int32_t> targets, double max_cells,
                 int n_threads) {
     const NetworkQuery query{std::move(evidence), std::move(states), std::move(targets)};
-    query.check(tables);
+    query.check(tables, max_cells);
     const auto width = query.targets.size();
     std::vector<std::int32_t> result(query.n_rows() * width, -1);
     without_gil([&] {
@@ -317,7 +317,7 @@ auto infer_best(const NetworkTables& tables, Vector<std::int32_t> evidence,
 auto draw_states(const NetworkTables& tables, Vector<std::int32_t> evidence,
                  Matrix<std::int32_t> states, Matrix<double> uniform, double max_cells) {
     const NetworkQuery query{std::move(evidence), std::move(states), {}};
-    query.check(tables);
+    query.check(tables, max_cells);
     const auto n = tables.arity.size();
     check_size(uniform.shape(1), n, "a row of uniform", "variable");
     check_size(query.n_rows(), 1, "states", "query");

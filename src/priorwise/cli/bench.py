@@ -15,7 +15,7 @@ from typing import Any
 
 from scipy.stats import chi2
 
-from priorwise.cli.inputs import find_scores, parse_model
+from priorwise.cli.inputs import find_scores, list_reading, parse_model
 from priorwise.cli.output import format_scores, format_table, print_note, print_result
 from priorwise.common.files import open_whole
 from priorwise.common.runtime import import_extra
@@ -244,9 +244,9 @@ def _choose_datasets(options: Namespace) -> Mapping[str, Any]:
     else:
         position = options.target.lstrip("-").isdecimal()
         target = int(options.target) if position else options.target
-        found = find_datasets(options.data, target)
+        found = find_datasets(options.data, target, **list_reading(options))
     if not found:
-        raise ValueError(f"no .arff, .csv or .parquet file in {options.data!r}")
+        raise ValueError(f"no file of rows in {options.data!r}")
     if options.datasets is None:
         return found
     chosen = {}

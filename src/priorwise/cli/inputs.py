@@ -28,22 +28,13 @@ from priorwise import load
 from priorwise.cli.output import STANDARD, print_note
 from priorwise.common.texts import SCORE_NAMES, say_missing
 from priorwise.common.validation import name_near
-from priorwise.data import open_source
 from priorwise.data.columns import MISSING_MARKS
 from priorwise.data.encoding.frame_encoder import FrameEncoder
-from priorwise.data.sources.part import find_duplicate
+from priorwise.data.sources.file_list import open_files
+from priorwise.data.sources.part import FilePart, find_duplicate
+from priorwise.data.sources.text_dialect import FileOptions
 from priorwise.data.tables.column_kinds import read_labels
-from priorwise.datasets import read_table
-from priorwise.datasets.files import find_ending
-
-_MAGIC = {
-    b"PAR1": ".parquet",
-    b"ARRO": ".arrow",
-    b"\x1f\x8b": ".csv.gz",
-    b"@": ".arff",
-    b"%": ".arff",
-}
-"""First bytes of formats; standard input that begins otherwise is CSV."""
+from priorwise.datasets.files import choose_kind, read_files
 
 
 @dataclass(frozen=True)
@@ -87,8 +78,9 @@ def local_files(paths: Sequence[str]) -> Iterator[list[str]]:
     with tempfile.TemporaryDirectory(prefix="priorwise-") as folder:
         if sys.stdin is None:
             raise ValueError("standard input is closed")
-        start = sys.stdin.buffer.read(4)
-        ending = next((end for magic, end in _MAGIC.items() if start.startswith(magic)), ".csv")
+        start = sys.stdin.buffer.read(1)
+        # What else it may be is recognised when it is opened.
+        ending = ".arff" if start in (b"@", b"%") else ".csv"
         path = Path(folder) / f"standard-input{ending}"
         with open(path, "wb") as file:
             file.write(start)
@@ -108,30 +100,30 @@ def load_model(options: Namespace) -> Any:
     return model
 
 
-def read_frame(paths: Sequence[str]) -> Any:
-    """Read tables of the same columns into one frame in memory.
+def list_reading(options: Namespace) -> dict[str, Any]:
+    """Return how files are read, as `open_source` and `read_table` take it."""
+    return {name: getattr(options, name) for name in ("separator", "decimal", "encoding", "sheet")}
 
-    Arrow reads CSV where it is installed: unlike pandas it refuses rows of too few fields, and
-    `predict_dataset` uses it too.
-    """
+
+def open_tables(options: Namespace, paths: Sequence[str], model: Any = None) -> list[FilePart]:
+    """Open tables of the same columns, written as those of a model where they leave it open."""
+    like = getattr(model, "decimal_mark_", None)
+    return open_files(paths, FileOptions(**list_reading(options), like=like), MISSING_MARKS)
+
+
+def read_frame(parts: Sequence[FilePart]) -> Any:
+    """Read tables of the same columns into one frame in memory."""
     with warnings.catch_warnings():
         # Whatever learns from the table says this too, as an error or with what it does about it.
         warnings.filterwarnings("ignore", message=".* holds texts among numbers")
-        return _read_frame(paths)
+        return _read_frame(parts)
 
 
-def _read_frame(paths: Sequence[str]) -> Any:
+def _read_frame(parts: Sequence[FilePart]) -> Any:
     kind = "pyarrow" if importlib.util.find_spec("pyarrow") else "auto"
-    if len(paths) == 1 and not Path(paths[0]).is_dir() and find_ending(Path(paths[0])):
-        if not Path(paths[0]).exists():
-            raise FileNotFoundError(f"{paths[0]}: there is no such file")
-        frame = read_table(paths[0], kind=kind)
-    else:
-        batches = open_source(list(paths), target=None).read()
-        frame = nw.concat([nw.from_native(batch.X, eager_only=True) for batch in batches])
-    frame = nw.from_native(frame, eager_only=True)
+    frame = nw.from_native(read_files(parts, choose_kind(kind)), eager_only=True)
     if len(frame) == 0:
-        raise ValueError(f"{', '.join(paths)}: there are no rows")
+        raise ValueError(f"{', '.join(part.name for part in parts)}: there are no rows")
     return frame.to_native()
 
 
@@ -265,7 +257,7 @@ def read_for_model(options: Namespace, model: Any, paths: Sequence[str]) -> Labe
     target = options.target or getattr(model, "target_name_", None)
     if target is None:
         raise ValueError("--target must name the column of the classes, which the model does not")
-    frame = read_frame(paths)
+    frame = read_frame(open_tables(options, paths, model))
     weights = getattr(options, "weights", None)
     rows = label_rows(frame, target, weights=weights, key=getattr(options, "key", None))
     return replace(rows, X=select_features(model, rows.X))

@@ -108,9 +108,12 @@ def _describe(error: OSError) -> str:
     return f"{error.filename or 'standard output'}: {error.strerror}"
 
 
-def _show_warning(options: Any, message: object, *_place: Any, **_other: Any) -> None:
+def _show_warning(
+    options: Any, message: object, category: Any, *_place: Any, **_other: Any
+) -> None:
+    kind = "note" if category.__name__ == "FileNotice" else "warning"
     text = translate(" ".join(str(message).split()), options)
-    print(f"priorwise: warning: {text}", file=sys.stderr)
+    print(f"priorwise: {kind}: {text}", file=sys.stderr)
 
 
 def _discard_output() -> None:

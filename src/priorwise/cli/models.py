@@ -21,9 +21,11 @@ from priorwise.cli.inputs import (
     find_scores,
     find_target,
     label_rows,
+    list_reading,
     load_model,
     local_files,
     name_rows,
+    open_tables,
     parse_model,
     read_columns,
     read_for_model,
@@ -52,6 +54,7 @@ from priorwise.cli.words import OPTIONS
 from priorwise.common.texts import count
 from priorwise.common.validation import check_number
 from priorwise.data import open_source
+from priorwise.data.sources.file_list import find_decimal_mark
 from priorwise.steps.explanation.formats import to_text
 from priorwise.storage.model_file import load, read_header
 from priorwise.storage.summary import N_SHOWN
@@ -137,21 +140,23 @@ def _fit_stream(options: Namespace, model: Any, paths: Sequence[str]) -> None:
         raise ValueError(f"--stream needs a classifier of this library, got {type(model).__name__}")
     if options.weights or options.cv or options.test_size:
         raise ValueError("--stream excludes --weights, --cv and --test-size")
-    names = open_source(paths, target=None).feature_names
+    opened = open_source(paths, target=None, **list_reading(options))
+    names = opened.feature_names
     target = find_target(names, options.target)
     for name in options.drop:
         check_column(name, names, "--drop")
     left_out = {target, *options.drop}
     features = [name for name in options.features or names if name not in left_out]
     verbose = 0 if options.quiet else 1
-    model.fit_dataset(paths, target=target, features=features, verbose=verbose)
+    model.fit_dataset(opened, target=target, features=features, verbose=verbose)
     model.target_name_ = target
 
 
 def _fit_rows(options: Namespace, model: Any, paths: Sequence[str]) -> dict[str, dict[str, float]]:
     """Learn from a table in memory; return scores on rows that were not learnt from."""
     with announce(options, "reading"):
-        frame = read_frame(paths)
+        parts = open_tables(options, paths)
+        frame = read_frame(parts)
     rows = label_rows(
         frame,
         options.target,
@@ -173,6 +178,9 @@ def _fit_rows(options: Namespace, model: Any, paths: Sequence[str]) -> dict[str,
         # How to report is a matter of this command, not of the model.
         model.set_params(**{name: known[name] for name in ("verbose",) if name in known})
         model.target_name_ = rows.target
+        decimal = find_decimal_mark(parts)
+        if decimal is not None:
+            model.decimal_mark_ = decimal
     return scores
 
 
@@ -188,8 +196,15 @@ def run_predict(options: Namespace) -> None:
         local_files(options.data) as paths,
         nullcontext() if says_more else announce(options, "predicting"),
     ):
-        n_rows = model.predict_dataset(
+        source = open_source(
             paths,
+            target=None,
+            missing_values=model.missing_values,
+            like=getattr(model, "decimal_mark_", None),
+            **list_reading(options),
+        )
+        n_rows = model.predict_dataset(
+            source,
             sys.stdout.buffer if to_standard else options.output,
             keep=options.keep,
             overwrite=options.overwrite,
@@ -226,7 +241,7 @@ def run_explain(options: Namespace) -> None:
     check_number("--top", options.top, least=1, whole=True)
     model = load_model(options)
     with local_files(options.data) as paths:
-        X = select_features(model, read_frame(paths))
+        X = select_features(model, read_frame(open_tables(options, paths, model)))
     frame = nw.from_native(X, eager_only=True)
     with announce(options, "explaining"):
         explanation = model.explain(frame.head(options.rows).to_native())
@@ -305,7 +320,7 @@ def run_explorer(options: Namespace) -> None:
     X = y = keys = None
     with local_files(options.data) as paths:
         if paths:
-            frame = read_frame(paths)
+            frame = read_frame(open_tables(options, paths, model))
             target = options.target or getattr(model, "target_name_", None)
             names = nw.from_native(frame, eager_only=True).columns
             keys = name_rows(frame, options.key)

@@ -79,8 +79,17 @@ def _output(text: str, **options: Any) -> list[Any]:
     return [_argument("-o", "--output", metavar="FILE", help=text, **options), overwrite]
 
 
-_DATA_HELP = "CSV, Parquet, Arrow or ARFF files, or folders of them; - is standard input"
+_DATA_HELP = (
+    "text (CSV, TSV), Excel, Parquet, Arrow or ARFF files, folders or patterns of them; - is "
+    "standard input"
+)
 _DATA = _argument("data", nargs="+", metavar="DATA", help=_DATA_HELP)
+_READING = [
+    _argument("--separator", metavar="MARK", help="what is between fields of text (recognised)"),
+    _argument("--decimal", choices=[".", ","], help="the mark before decimals (recognised)"),
+    _argument("--encoding", metavar="NAME", help="of text, such as cp1252 (recognised)"),
+    _argument("--sheet", metavar="NAME", help="sheet of an Excel file: name, or position from 0"),
+]
 _MODEL = _argument("model", metavar="MODEL", help="file that 'priorwise fit' has written")
 _MODEL_HELP = (
     "[name=]Class[(option=value, ...)], a class of priorwise or, after 'sklearn:', of "
@@ -116,6 +125,7 @@ def _split_names(text: str) -> list[str]:
 _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
     "fit": ("models", "learn a model from a table and save it", [
         _DATA,
+        *_READING,
         _target(""),
         *_output("file of the model, such as model.priorwise; may be left out with --cv"),
         _argument("--model", default="PriorwiseClassifier", metavar="MODEL", help=_MODEL_HELP),
@@ -135,6 +145,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
     "predict": ("models", "write classes and probabilities of new rows", [
         _MODEL,
         _DATA,
+        *_READING,
         *_output(".csv, .csv.gz or .parquet file; - is CSV on standard output (-)", default="-"),
         _argument("--keep", nargs="+", default=[], metavar="COLUMN", help="columns to copy"),
         _argument("--interval", type=float, metavar="LEVEL", help="also the ends of intervals of "
@@ -145,6 +156,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
     "evaluate": ("models", "score a model on rows with known classes", [
         _MODEL,
         _DATA,
+        *_READING,
         _target(),
         _argument("--weights", metavar="COLUMN", help="column that counts rows"),
         _SCORES,
@@ -153,6 +165,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
     "explain": ("models", "what each feature adds to the log-odds", [
         _MODEL,
         _DATA,
+        *_READING,
         _argument("--rows", type=int, default=3, metavar="N", help="first rows to explain (3)"),
         _argument("--top", type=int, default=5, metavar="N", help="features to print (5)"),
         _argument("--against", metavar="CLASS", help="class that log-odds are taken against"),
@@ -161,6 +174,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
     "report": ("models", "write a report of a model as an HTML file", [
         _MODEL,
         _DATA,
+        *_READING,
         _target(),
         _argument("--event", metavar="CLASS", help="class to choose a threshold for (the rarest)"),
         _KEY,
@@ -170,6 +184,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
     "explorer": ("models", "write a page to try out a model in a browser", [
         _MODEL,
         _argument("data", nargs="*", metavar="DATA", help=f"rows to start from: {_DATA_HELP}"),
+        *_READING,
         _target(),
         _argument("--fixed", type=_split_names, metavar="COLUMN,...",
                   help="features that cannot be changed, such as age,sex"),
@@ -190,6 +205,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
     ]),
     "bench": ("bench", "cross-validate models on data sets, resumable", [
         _argument("--data", metavar="PATH", help="a table or a folder of tables"),
+        *_READING,
         _argument("--suite", metavar="NAME", help="suite to download from OpenML: uci, weka36"),
         _argument("--datasets", nargs="+", metavar="NAME", help="only these; * is a wildcard"),
         _target(" (-1)", default="-1"),

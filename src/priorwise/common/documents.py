@@ -34,7 +34,7 @@ class Document(str):
         document.path, document.is_markdown = path, is_markdown
         return document
 
-    def __getnewargs_ex__(self) -> Any:  # type: ignore[override]
+    def __getnewargs_ex__(self) -> Any:
         return (str(self), self.path), {"is_markdown": self.is_markdown}
 
     def __repr__(self) -> str:
@@ -68,6 +68,17 @@ class Description(dict[str, Any]):
         return f"<JSON with {parts}{end}>"
 
 
+class Collection(dict[str, Any]):
+    """Values by name, of which the bare value shows the first.
+
+    >>> Collection({"iris": 61, "values": list(range(99))})
+    {'iris': 61, 'values': 99 values}
+    """
+
+    def __repr__(self) -> str:
+        return _show_pairs(self)
+
+
 class Listing(list[str]):
     """Many names, of which the bare value shows the first.
 
@@ -99,8 +110,12 @@ class Catalogue(Mapping[str, Any]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        pairs = [f"{name!r}: {describe_value(value)}" for name, value in self.items()]
-        return f"{{{_join_first(pairs)}}}"
+        return _show_pairs(self)
+
+
+def _show_pairs(values: Mapping[str, Any]) -> str:
+    pairs = [f"{name!r}: {describe_value(value)}" for name, value in values.items()]
+    return f"{{{_join_first(pairs)}}}"
 
 
 def _join_first(texts: list[str]) -> str:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import bz2
 import errno
 import gzip
+import importlib
 import io
+import lzma
 import os
+import re
 import secrets
 import stat
+import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from priorwise.common.runtime import MIB
+from priorwise.common.runtime import MIB, import_extra
 
-GZIP_MAGIC = b"\x1f\x8b"
-MAX_GZIP_RATIO = 200
-"""A gzipped file may become at most this many times as long when it is read."""
-FREE_GZIP_BYTES = 64 * MIB
-"""A gzipped file may become this long whatever its own length is."""
+MAX_PACKED_RATIO = 200
+"""A compressed file may become at most this many times as long when it is read."""
+FREE_PACKED_BYTES = 64 * MIB
+"""A compressed file may become this long whatever its own length is."""
+_DAMAGES = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+"""What libraries raise at compressed data that is damaged."""
 BINARY = getattr(os, "O_BINARY", 0)
 """Flag that keeps Windows from translating the ends of lines."""
 _KINDS = {
@@ -45,10 +51,10 @@ def check_regular_file(path: str | os.PathLike[str]) -> None:
 
 
 def open_data_file(path: str | os.PathLike[str]) -> IO[bytes]:
-    """Open a regular file for reading; gzipped content is unzipped.
+    """Open a regular file for reading; compressed content (`COMPRESSED`) is unpacked.
 
     Reading raises DataFileError if compressed data is damaged or becomes longer than
-    `MAX_GZIP_RATIO` and `FREE_GZIP_BYTES` allow.
+    `MAX_PACKED_RATIO` and `FREE_PACKED_BYTES` allow.
     """
     check_regular_file(path)
     # The file may have been exchanged in between: opening a pipe must not wait for a writer.
@@ -57,52 +63,114 @@ def open_data_file(path: str | os.PathLike[str]) -> IO[bytes]:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise DataFileError(f"{Path(path)} must be a regular file")
-        return unzip(file)
+        return unpack(file)
     except BaseException:
         file.close()
         raise
 
 
-def unzip(file: IO[bytes]) -> IO[bytes]:
-    """Return the unzipped content of a gzipped file, or the file.
+def unpack(file: IO[bytes]) -> IO[bytes]:
+    """Return the content of a compressed file, or the file.
 
     It must be able to seek and is closed with the returned one.
     """
-    zipped = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    start = file.read(_START_BYTES)
     length = file.seek(0, os.SEEK_END)
     file.seek(0)
-    return io.BufferedReader(_BoundedGzip(file, length)) if zipped else file
+    for name, (magic, opener) in COMPRESSED.items():
+        if re.match(magic, start, re.DOTALL):
+            return io.BufferedReader(_UnpackedFile(file, opener, name, length))
+    return file
 
 
-class _BoundedGzip(io.RawIOBase):
-    """The unzipped content of a file, up to a length that depends on that of the file."""
+def _open_gzip(file: IO[bytes]) -> IO[bytes]:
+    return gzip.GzipFile(fileobj=file, mode="rb")  # type: ignore[return-value]
 
-    def __init__(self, file: IO[bytes], length: int) -> None:
-        self._file = file
-        self._zip = gzip.GzipFile(fileobj=file, mode="rb")
-        self._left = max(FREE_GZIP_BYTES, MAX_GZIP_RATIO * length)
+
+def _open_bzip2(file: IO[bytes]) -> IO[bytes]:
+    return bz2.BZ2File(file)
+
+
+def _open_xz(file: IO[bytes]) -> IO[bytes]:
+    return lzma.LZMAFile(file)
+
+
+def _open_zip(file: IO[bytes]) -> IO[bytes]:
+    """Open the only file of a zip archive."""
+    archive = zipfile.ZipFile(file)
+    # Folders, and what a Mac adds.
+    members = [m for m in archive.namelist() if m[-1] != "/" and not m.startswith("__MACOSX/")]
+    if len(members) != 1:
+        raise DataFileError(f"a zip archive must hold one file, got {len(members)}: {members[:5]}")
+    return archive.open(members[0])
+
+
+def _open_zstd(file: IO[bytes]) -> IO[bytes]:
+    for module in ("compression.zstd", "backports.zstd"):
+        with suppress(ImportError):
+            opened: IO[bytes] = importlib.import_module(module).ZstdFile(file, mode="rb")
+            return opened
+    what, install = "reading files of Zstandard", "backports.zstd"
+    library = import_extra("zstandard", what, install)
+    reader: IO[bytes] = library.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+    return reader
+
+
+_START_BYTES = 16
+COMPRESSED: dict[str, tuple[bytes, Callable[[IO[bytes]], IO[bytes]]]] = {
+    "gzip": (rb"\x1f\x8b", _open_gzip),
+    "bzip2": (rb"BZh[1-9]1AY&SY", _open_bzip2),
+    "xz": (rb"\xfd7zXZ\x00", _open_xz),
+    "Zstandard": (rb"\x28\xb5\x2f\xfd", _open_zstd),
+    "zip": (rb"PK\x03\x04", _open_zip),
+}
+"""Of each way to compress files the pattern of their first bytes and how they are opened."""
+COMPRESSED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".zip")
+"""What the names of compressed files end in."""
+
+
+class _UnpackedFile(io.RawIOBase):
+    """The content of a compressed file, up to a length that depends on that of the file."""
+
+    def __init__(
+        self, file: IO[bytes], opener: Callable[[IO[bytes]], IO[bytes]], name: str, length: int
+    ) -> None:
+        self._file, self._name = file, name
+        try:
+            self._content = opener(file)
+        except _DAMAGES as error:
+            raise self._error(error) from error
+        self._left = max(FREE_PACKED_BYTES, MAX_PACKED_RATIO * length)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         try:
-            n_read = self._zip.readinto(buffer)
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataFileError(f"the gzip data is damaged ({error})") from error
+            n_read = self._content.readinto(buffer)  # type: ignore[attr-defined]
+        except Exception as error:
+            # Libraries of Zstandard have errors of their own.
+            if isinstance(error, _DAMAGES) or "Zstd" in type(error).__name__:
+                raise self._error(error) from error
+            raise
         self._left -= n_read
         if self._left < 0:
             raise DataFileError(
-                f"the gzip data becomes more than {MAX_GZIP_RATIO} times as long; "
-                "priorwise.common.files.MAX_GZIP_RATIO sets that limit"
+                f"the {self._name} data becomes more than {MAX_PACKED_RATIO} times as long; "
+                "priorwise.common.files.MAX_PACKED_RATIO sets that limit"
             )
         return int(n_read)
 
     def close(self) -> None:
         if not self.closed:
-            self._zip.close()
+            self._content.close()
             self._file.close()
         super().close()
+
+    def _error(self, error: Exception) -> DataFileError:
+        if isinstance(error, DataFileError):
+            return error
+        return DataFileError(f"the {self._name} data is damaged ({error})")
 
 
 _MAX_NAME = 50

@@ -132,7 +132,7 @@ class Record:
         Record.kinds[cls.__name__] = cls
         if "__repr__" not in vars(cls):
             # A dataclass writes one of its own, with all numbers, unless the class has one.
-            cls.__repr__ = describe_fields  # type: ignore[method-assign, assignment]
+            cls.__repr__ = describe_fields  # type: ignore[method-assign]
 
     @classmethod
     @cache

@@ -225,10 +225,10 @@ class Progress:
         )
 
 
-def warn_user(message: str) -> None:
+def warn_user(message: str, category: type[UserWarning] = UserWarning) -> None:
     """Warn at the line outside of this library that called it."""
     level, frame = 1, inspect.currentframe()
     inside = __name__.partition(".")[0] + "."
     while frame is not None and frame.f_globals["__name__"].startswith(inside):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, UserWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from priorwise.common.numeric import MAX_WHOLE_NUMBER
 from priorwise.common.runtime import warn_user
@@ -79,29 +79,6 @@ def check_seed(random_state: object) -> None:
         "random_state must be None, a whole number from 0 to 2**32 - 1 or a RandomState, "
         f"got {random_state!r}"
     )
-
-
-def check_cost_matrix(
-    cost_matrix: ArrayLike, n_classes: int, n_rows: int | None = None
-) -> NDArray[np.float64]:
-    """The costs as an array, or an error that names the rule.
-
-    With `n_rows` there may be a matrix for each row.
-
-    >>> check_cost_matrix([[0, 1], [5, 0]], n_classes=2)
-    array([[0., 1.],
-           [5., 0.]])
-    """
-    cost = np.asarray(cost_matrix, dtype=np.float64)
-    if cost.shape not in ((n_classes, n_classes), (n_rows, n_classes, n_classes)):
-        each = "" if n_rows is None else f", or so for each of {n_rows} rows"
-        raise ValueError(
-            f"cost_matrix must have a row and a column for each of {n_classes} classes{each}, "
-            f"got shape {cost.shape}"
-        )
-    if not np.isfinite(cost).all():
-        raise ValueError("cost_matrix must be finite, got NaN or infinity")
-    return cost
 
 
 def check_relative_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:

@@ -10,12 +10,10 @@ from priorwise.data.cuts import (
 )
 from priorwise.data.encoding import FrameEncoder
 from priorwise.data.sources import SourceError, SqlSource, open_source
-from priorwise.data.tables import DateParts
 
 __all__ = [
     "ArffData",
     "ArffError",
-    "DateParts",
     "EqualFrequencyDiscretizer",
     "EqualWidthDiscretizer",
     "FrameEncoder",

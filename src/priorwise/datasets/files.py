@@ -1,57 +1,71 @@
-"""Tables in files: ARFF, CSV and Parquet, one at a time or a folder of them."""
+"""Tables in files, one at a time or a folder of them."""
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.files import check_regular_file, open_data_file
+from priorwise.common.documents import Collection
+from priorwise.common.files import check_regular_file
 from priorwise.common.runtime import warn_user
 from priorwise.common.texts import count
 from priorwise.common.validation import check_choice, name_near
 from priorwise.data.arff.reader import FRAME_KINDS, choose_frame_kind, read_arff
-from priorwise.data.sources.csv_part import check_quotes
-from priorwise.data.sources.part import import_arrow, naming_the_file
+from priorwise.data.sources.csv_part import CsvPart
+from priorwise.data.sources.excel_part import ExcelPart
+from priorwise.data.sources.file_list import find_ending, is_found_in_folders, open_files, reopen
+from priorwise.data.sources.file_parts import ArffPart, ParquetPart
+from priorwise.data.sources.part import FilePart, SourceError, import_arrow, naming_the_file
+from priorwise.data.sources.text_dialect import FileOptions
 from priorwise.data.survey import LabelCounts
 from priorwise.data.tables import RawTable
 from priorwise.data.tables.label_keys import list_marks
 
-_FORMATS = {
-    ".arff": "arff",
-    ".arff.gz": "arff",
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".parquet": "parquet",
-}
-
 
 def read_table(
-    path: str | os.PathLike[str], *, kind: str = "auto", missing_values: Any = "usual"
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    kind: str = "auto",
+    missing_values: Any = "usual",
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    sheet: str | int | None = None,
 ) -> Any:
-    """Read an ARFF, CSV or Parquet file into a data frame; the name of the file tells its format.
+    """Read files into one data frame: delimited text, Excel, Parquet, Arrow or ARFF.
 
-    A column of a CSV file is numeric if all its known fields are numbers, whatever library reads
-    it. A few texts among many numbers are warned of, by the name of the column. Dates in a CSV file
-    stay text.
+    How a text is written is recognised, and a warning says it in one line unless it is UTF-8 with
+    commas. A column of it is numeric if all its known fields are numbers without leading zeros. A
+    few texts among many numbers are warned of, by the name of the column. Dates in a text stay
+    text.
 
     Parameters
     ----------
-    path : path
-        A file that ends in ".arff", ".arff.gz", ".csv", ".csv.gz" or ".parquet".
+    path : path or list of paths
+        A file, a folder, or a pattern with ``*``, as `priorwise.data.open_source` reads them. All
+        files must have the same columns.
     kind : {"auto", "pandas", "polars", "pyarrow"}
         Library of the frame; "auto" is the first of them that is installed.
     missing_values : "usual" or list of str and float
-        Fields of a CSV file that are missing. The usual ones are empty, "?", "NA", "N/A", "NaN",
+        Fields of a text that are missing. The usual ones are empty, "?", "NA", "N/A", "NaN",
         "null", "None" and the like.
+    separator : str, optional
+        What is between fields of text; recognised by default.
+    decimal : "." or ",", optional
+        The mark before decimals; recognised by default.
+    encoding : str, optional
+        Encoding of the text; recognised by default.
+    sheet : str or int, optional
+        Name or position of the sheet of an Excel file; the first one by default.
 
     Returns
     -------
@@ -71,21 +85,73 @@ def read_table(
     >>> read_table(path, kind="polars").rows()
     [(1.5, 'x'), (None, 'y')]
     """
-    file_format, kind = _file_format(Path(path)), _choose_kind(kind)
-    check_regular_file(path)
-    if file_format == "arff":
-        return read_arff(path).to_frame(kind)
+    kind = choose_kind(kind)
+    options = FileOptions(separator, decimal, encoding, sheet)
+    paths = [path] if isinstance(path, str | os.PathLike) else list(path)
+    parts = open_files(paths, options, tuple(list_marks(missing_values)))
+    return read_files(parts, kind)
+
+
+def read_files(parts: Sequence[FilePart], kind: str) -> Any:
+    """Read open files of the same columns into one frame of a library."""
     try:
-        with naming_the_file(f"the file cannot be read as {file_format.upper()}", os.fspath(path)):
-            if file_format == "csv":
-                check_quotes(open_data_file(path), os.fspath(path))
-                with open_data_file(path) as file:
-                    frame = _read_csv(file, kind, list(list_marks(missing_values)))
-                return _settle_columns(frame)
-            return _read_parquet(path, kind)
+        if any(isinstance(part, ArffPart) for part in parts):
+            frames = [
+                nw.from_native(read_arff(part.path).to_frame(kind), eager_only=True)
+                if isinstance(part, ArffPart)
+                else nw.from_native(_to_kind(part.read_whole(), kind), eager_only=True)
+                for part in parts
+            ]
+            return (frames[0] if len(frames) == 1 else nw.concat(frames)).to_native()
+        table = _read_tables(parts, keep_index=kind == "pandas")
+        if any(isinstance(part, CsvPart | ExcelPart) for part in parts):
+            with naming_the_file("the columns cannot be used", parts[0].name):
+                table = _settle_columns(table)
+        with naming_the_file("the columns cannot be used", parts[0].name):
+            return _to_kind(table, kind)
     except ModuleNotFoundError as error:
         extra = "arrow" if kind == "pyarrow" else kind
-        raise ImportError(f"reading {path} needs {kind}: pip install priorwise[{extra}]") from error
+        raise ImportError(
+            f"reading {parts[0].name} needs {kind}: pip install priorwise[{extra}]"
+        ) from error
+
+
+def _read_tables(parts: Sequence[FilePart], keep_index: bool) -> Any:
+    """Return the rows of files of the same columns as one Arrow table.
+
+    Row labels of pandas are kept if they are asked for and there is one file.
+    """
+    tables = [part.read_whole() for part in parts]
+    if not keep_index or len(parts) > 1:
+        tables = [
+            part.without_index(table) if isinstance(part, ParquetPart) else table
+            for part, table in zip(parts, tables, strict=True)
+        ]
+    if len(tables) == 1:
+        return tables[0]
+    arrow = import_arrow("reading files")
+    for part, table in zip(parts[1:], tables[1:], strict=True):
+        if set(table.column_names) != set(tables[0].column_names):
+            raise SourceError(
+                f"the columns must be those of {parts[0].name}, {tables[0].column_names}, got "
+                f"{table.column_names}",
+                part.name,
+            )
+    # A column that is text in one file is text in each.
+    texts = {f.name for table in tables for f in table.schema if arrow.types.is_string(f.type)}
+    for i, part in enumerate(parts):
+        others = {f.name for f in tables[i].schema if not arrow.types.is_null(f.type)} & texts
+        if any(not arrow.types.is_string(tables[i].schema.field(name).type) for name in others):
+            tables[i] = reopen(part, frozenset(others)).read_whole()
+    return arrow.concat_tables(
+        [table.select(tables[0].column_names) for table in tables], promote_options="permissive"
+    )
+
+
+def _to_kind(table: Any, kind: str) -> Any:
+    if kind == "polars":
+        return importlib.import_module("polars").from_arrow(table)
+    return table.to_pandas() if kind == "pandas" else table
 
 
 def _settle_columns(frame: Any) -> Any:
@@ -108,38 +174,6 @@ def _settle_columns(frame: Any) -> Any:
     return read.with_columns(*columns).to_native()
 
 
-def _read_csv(file: IO[bytes], kind: str, marks: list[str]) -> Any:
-    library = importlib.import_module(kind)
-    if kind == "pandas":
-        return library.read_csv(file, na_values=marks, keep_default_na=False, low_memory=False)
-    if kind == "polars":
-        # Every row is looked at to find the type of a column.
-        return library.read_csv(file, null_values=marks, infer_schema_length=None)
-    csv, content = importlib.import_module("pyarrow.csv"), library.py_buffer(file.read())
-    options = csv.ConvertOptions(null_values=marks, strings_can_be_null=True)
-    table = csv.read_csv(library.BufferReader(content), convert_options=options)
-    dates = {f.name: library.string() for f in table.schema if library.types.is_temporal(f.type)}
-    if dates:
-        options.column_types = dates
-        table = csv.read_csv(library.BufferReader(content), convert_options=options)
-    return table
-
-
-def _read_parquet(path: str | os.PathLike[str], kind: str) -> Any:
-    if kind == "polars" and importlib.util.find_spec("pyarrow") is None:
-        # It ends the process at some damaged files, which pyarrow refuses.
-        return importlib.import_module("polars").read_parquet(path)
-    import_arrow("reading Parquet")
-    parquet = importlib.import_module("pyarrow.parquet")
-    with parquet.ParquetFile(path, page_checksum_verification=True) as file:
-        table = file.read()
-    # Offsets and codes of a damaged file may lead to other memory.
-    table.validate(full=True)
-    if kind == "polars":
-        return importlib.import_module("polars").from_arrow(table)
-    return table.to_pandas() if kind == "pandas" else table
-
-
 @dataclass(frozen=True)
 class FileDataset:
     """A data set in a file, read when called: ``dataset()`` returns ``(X, y)``.
@@ -154,6 +188,10 @@ class FileDataset:
         Name or position of the column of the class labels; by default the last.
     kind : {"auto", "pandas", "polars", "pyarrow"}
         Library of the frame X.
+    separator, decimal, encoding : str, optional
+        How a text is written, as `read_table` takes it.
+    sheet : str or int, optional
+        Sheet of an Excel file.
 
     Examples
     --------
@@ -169,9 +207,20 @@ class FileDataset:
     path: str
     target: str | int = -1
     kind: str = "auto"
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    sheet: str | int | None = None
 
     def __call__(self) -> tuple[Any, NDArray[Any]]:
-        native = read_table(self.path, kind=self.kind)
+        native = read_table(
+            self.path,
+            kind=self.kind,
+            separator=self.separator,
+            decimal=self.decimal,
+            encoding=self.encoding,
+            sheet=self.sheet,
+        )
         with naming_the_file("the columns cannot be used", self.path):
             table = nw.from_native(native, eager_only=True)
             columns = table.columns
@@ -199,9 +248,9 @@ class FileDataset:
 
 
 def find_datasets(
-    folder: str | os.PathLike[str], target: str | int = -1, *, kind: str = "auto"
+    folder: str | os.PathLike[str], target: str | int = -1, *, kind: str = "auto", **reading: Any
 ) -> dict[str, FileDataset]:
-    """Find every ARFF, CSV and Parquet file under a folder; each is read when it is called.
+    """Find every file of rows under a folder; each is read when it is called.
 
     A file instead of a folder is one data set.
 
@@ -216,6 +265,8 @@ def find_datasets(
         Name or position of the column of the class labels; by default the last.
     kind : {"auto", "pandas", "polars", "pyarrow"}
         Library of the frames.
+    **reading : str or int
+        How texts are written: `separator`, `decimal`, `encoding` and `sheet` of `read_table`.
 
     Returns
     -------
@@ -238,10 +289,10 @@ def find_datasets(
     """
     root = Path(folder)
     if root.is_file() and find_ending(root):
-        return {_stem(root): FileDataset(str(root), target, kind)}
+        return {_stem(root): FileDataset(str(root), target, kind, **reading)}
     if not root.is_dir():
         raise ValueError(f"folder must be a directory, got {str(folder)!r}")
-    found = sorted(path for path in root.rglob("*") if find_ending(path) and not path.is_dir())
+    found = sorted(path for path in root.rglob("*") if is_found_in_folders(path))
     for path in found:
         check_regular_file(path)
     n_files = Counter(_stem(path) for path in found)
@@ -252,28 +303,16 @@ def find_datasets(
             name = (path.parent.relative_to(root) / name).as_posix()
         if name in datasets:
             raise ValueError(f"two files in {folder} are called {name!r}: {path.name}")
-        datasets[name] = FileDataset(str(path), target, kind)
-    return dict(sorted(datasets.items()))
-
-
-def find_ending(path: Path) -> str | None:
-    """Return the ending of a file that `read_table` reads, None of others."""
-    name = path.name.lower()
-    return next((end for end in sorted(_FORMATS, key=len)[::-1] if name.endswith(end)), None)
+        datasets[name] = FileDataset(str(path), target, kind, **reading)
+    return Collection(sorted(datasets.items()))
 
 
 def _stem(path: Path) -> str:
     return path.name[: -len(find_ending(path) or "")]
 
 
-def _file_format(path: Path) -> str:
-    ending = find_ending(path)
-    if ending is None:
-        raise ValueError(f"path must end in one of {sorted(_FORMATS)}, got {path.name!r}")
-    return _FORMATS[ending]
-
-
-def _choose_kind(kind: str) -> str:
+def choose_kind(kind: str) -> str:
+    """Return the library of a frame, of which "auto" is the first that is installed."""
     check_choice("kind", kind, ("auto", *FRAME_KINDS))
     chosen = choose_frame_kind(FRAME_KINDS, "") if kind == "auto" else kind
     if not chosen:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.documents import Catalogue
+from priorwise.common.documents import Catalogue, Collection
 from priorwise.common.validation import check_choice
 
 
@@ -107,7 +107,7 @@ def fetch_suite(
     """
     check_choice("name", name, sorted(SUITES))
     home = None if cache is None else os.fspath(cache)
-    return {
-        key: OpenMLDataset(number, _OPENML_NAMES.get(key, key), home)
+    return Collection(
+        (key, OpenMLDataset(number, _OPENML_NAMES.get(key, key), home))
         for key, number in SUITES[name].items()
-    }
+    )

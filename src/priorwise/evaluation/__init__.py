@@ -14,7 +14,12 @@ from priorwise.evaluation.compare import (
     sign_test,
     win_draw_loss,
 )
-from priorwise.evaluation.plots import plot_critical_difference, plot_reliability, plot_scatter
+from priorwise.evaluation.plots import (
+    plot_cost,
+    plot_critical_difference,
+    plot_reliability,
+    plot_scatter,
+)
 from priorwise.evaluation.protocol import Protocol, cross_validate
 from priorwise.evaluation.ranks import (
     FriedmanTest,
@@ -65,6 +70,7 @@ __all__ = [
     "hand_till_auc",
     "kl_divergence",
     "nemenyi",
+    "plot_cost",
     "plot_critical_difference",
     "plot_reliability",
     "plot_scatter",

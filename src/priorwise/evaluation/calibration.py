@@ -192,10 +192,9 @@ def decompose(
     score : {"brier", "log_loss"}
         The score, in nats for "log_loss".
     event : class label, optional
-        The class whose probability is judged. By default the parts of "brier" are summed over
-        all classes, and the score is that of :func:`~priorwise.evaluation.brier`. For "log_loss"
-        the default needs two classes, and the score is that of
-        :func:`~priorwise.evaluation.cross_entropy`.
+        The class whose probability is judged; by default the second of two classes. Of more
+        classes, the parts of "brier" are summed by default, so that the score is that of
+        :func:`~priorwise.evaluation.brier`; "log_loss" needs an event there.
 
     Returns
     -------
@@ -210,7 +209,7 @@ def decompose(
     """
     check_choice("score", score, _SCORE_NAMES)
     given = check_predictions(y_true, proba, labels, sample_weight)
-    if event is None and score == "brier":
+    if event is None and score == "brier" and given.n_classes != 2:
         parts = [_decompose_event(given, column, score) for column in range(given.n_classes)]
         return ScoreDecomposition(*(sum(values) for values in zip(*parts, strict=True)))
     return ScoreDecomposition(*_decompose_event(given, _event_column(given, event), score))

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from priorwise.common.costs import check_cost_matrix
 from priorwise.common.docstrings import describe
 from priorwise.common.plots import (
     AXES,
@@ -18,9 +19,11 @@ from priorwise.common.plots import (
     import_matplotlib,
     new_axes,
 )
+from priorwise.common.texts import show_probability
 from priorwise.common.validation import check_choice
 from priorwise.evaluation.calibration import ReliabilityCurve, consistency_band
 from priorwise.evaluation.compare import win_draw_loss
+from priorwise.evaluation.predictions import PREDICTIONS, Predictions, check_predictions
 from priorwise.evaluation.ranks import (
     SCORE_TABLE,
     RankTable,
@@ -198,6 +201,75 @@ def plot_reliability(
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}
         axes.legend(**place, frameon=False, fontsize=8)
     return axes
+
+
+@describe(AXES)
+@describe(PREDICTIONS)
+def plot_cost(
+    y_true: ArrayLike,
+    proba: ArrayLike,
+    *,
+    cost_matrix: Any = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw the mean cost per row by the threshold from which on the second class is predicted.
+
+    A mark shows the threshold of the least cost on these rows. A dotted line is the one that the
+    costs demand of probabilities that can be trusted: where both decisions cost the same.
+
+    Parameters
+    ----------
+    cost_matrix : array of shape (2, 2), dict or frame
+        As in the method `predict` of classifiers; by default each error costs one.
+
+    Examples
+    --------
+    >>> costs = {"well": {"sick": 1}, "sick": {"well": 4}}
+    >>> y, p = ["well", "sick", "sick", "well"], [0.9, 0.3, 0.7, 0.2]
+    >>> axes = plot_cost(y, p, cost_matrix=costs, labels=["sick", "well"])
+    >>> axes.get_xlabel()
+    "threshold of the probability of 'well'"
+    """
+    given = check_predictions(y_true, proba, labels, sample_weight)
+    if given.n_classes != 2:
+        raise ValueError(f"plot_cost needs two classes, got {given.labels.tolist()}")
+    errors = np.ones((2, 2)) - np.eye(2)
+    cost = errors if cost_matrix is None else check_cost_matrix(cost_matrix, given.labels)
+    threshold, mean = mean_costs(given, cost)
+    best = int(mean.argmin())
+    axes = new_axes(ax, figsize=(6.0, 4.0))
+    axes.step([0.0, *threshold], [mean[0], *mean], where="pre", color=BLUE, linewidth=1.5)
+    axes.plot(
+        threshold[best], mean[best], "o", color=ORANGE,
+        label=f"least cost {mean[best]:.4g} at {show_probability(threshold[best])}",
+    )  # fmt: skip
+    wrong, missed = cost[0, 1] - cost[0, 0], cost[1, 0] - cost[1, 1]
+    if wrong > 0.0 and missed > 0.0:
+        even = wrong / (wrong + missed)
+        axes.axvline(even, color="black", linestyle=":", linewidth=1,
+                     label=f"by the costs alone: {show_probability(even)}")  # fmt: skip
+    axes.set(xlim=(0, 1), ylabel="mean cost per row")
+    axes.set_xlabel(f"threshold of the probability of {given.labels.tolist()[1]!r}")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8)
+    return axes
+
+
+def mean_costs(
+    given: Predictions, cost: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return thresholds, rising, and the mean cost of saying the second class from each on.
+
+    The last threshold, 1, or above it if a probability is 1, is that of never saying it.
+    """
+    p, place = np.unique(given.proba[:, 1], return_inverse=True)
+    change = given.weight * (cost[given.codes, 0] - cost[given.codes, 1])
+    always = float(given.weight @ cost[given.codes, 1])
+    total = always + np.cumsum(np.bincount(place, change, minlength=len(p)))
+    never = 1.0 if p[-1] < 1.0 else float(np.nextafter(1.0, 2.0))
+    return np.append(p, never), np.append(always, total) / given.weight.sum()
 
 
 def _joined_groups(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.files import open_whole
+from priorwise.common.texts import count
 from priorwise.evaluation.compare import WinDrawLoss, corrected_t_test
 
 KEY_COLUMNS = ("dataset", "model", "repeat", "fold")
@@ -33,7 +34,7 @@ class Cell(NamedTuple):
     fold: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """Results of cross-validation.
 
@@ -56,6 +57,11 @@ class Results:
 
     rows: tuple[Row, ...]
     scores: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        models, sets = count(len(self.models), "model"), count(len(self.datasets), "data set")
+        scores = ", ".join(self.scores)
+        return f"<Results of {models} on {sets}, {count(len(self.rows), 'row')}, scores {scores}>"
 
     @property
     def datasets(self) -> tuple[str, ...]:

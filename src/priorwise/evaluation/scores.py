@@ -42,22 +42,28 @@ def brier(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Brier score: squared distance between prediction and outcome, summed over the classes.
+    """Brier score: squared distance between prediction and outcome, as in scikit-learn.
 
     For N rows and K classes::
 
-        brier = 1/N * sum_i sum_k (p_ik - [y_i = k])^2
+        brier = 1/N * sum_i sum_k (p_ik - [y_i = k])^2,  half of it for two classes
 
-    It lies in [0, 2]; lower is better. Source: Brier (1950), in its original form for any number
-    of classes.
+    With p the probability of the second of two classes, it is the mean of (p - [y = 1])^2. It lies
+    in [0, 1] for two classes and in [0, 2] for more; lower is better. Source: Brier (1950), and
+    `sklearn.metrics.brier_score_loss` with its default scale.
 
     Examples
     --------
     >>> round(brier(["a", "b"], [[0.8, 0.2], [0.6, 0.4]]), 4)
-    0.4
+    0.2
     """
     given = check_predictions(y_true, proba, labels, sample_weight)
-    return given.mean(_squared_error(given))
+    return brier_scale(given.n_classes) * given.mean(_squared_error(given))
+
+
+def brier_scale(n_classes: int) -> float:
+    """Return what sums of squares over the classes are multiplied by."""
+    return 0.5 if n_classes == 2 else 1.0
 
 
 @describe(_SCORE)
@@ -74,8 +80,9 @@ def rmse(
 
         rmse = sqrt(1/(N K) * sum_i sum_k (p_ik - [y_i = k])^2)
 
-    which is ``sqrt(brier / K)``. It lies in [0, sqrt(2 / K)]; lower is better. A class of `labels`
-    without rows counts in K. Source: the convention of Petitjean et al. (2018).
+    which is ``sqrt(brier)`` for two classes and ``sqrt(brier / K)`` for more. It lies in
+    [0, sqrt(2 / K)]; lower is better. A class of `labels` without rows counts in K. Source: the
+    convention of Petitjean et al. (2018).
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Plots and texts of fitted models."""
 
-from priorwise.evaluation.plots import plot_reliability
+from priorwise.evaluation.plots import plot_cost, plot_reliability
 from priorwise.explain.explanation_plots import plot_explanation, plot_importance, plot_shape
 from priorwise.explain.structure_plots import plot_network, plot_tree
 from priorwise.explain.tree_text import export_text
@@ -11,6 +11,7 @@ __all__ = [
     "FeatureShape",
     "GlobalExplanation",
     "export_text",
+    "plot_cost",
     "plot_explanation",
     "plot_importance",
     "plot_network",

@@ -21,6 +21,7 @@ from priorwise.common.plots import (
 )
 from priorwise.common.texts import count, show_probability
 from priorwise.common.validation import check_number
+from priorwise.data.tables.dates import DateSeconds, show_date
 from priorwise.steps.explanation import Explanation, FeatureShape, GlobalExplanation
 from priorwise.steps.explanation.formats import as_text
 
@@ -275,6 +276,9 @@ def _draw_numbers(
     """Draw lines over numbers, and points for missing values at their right."""
     known = [i for i, value in enumerate(shape.values) if value is not None]
     x = np.array([shape.values[i] for i in known])
+    if known and isinstance(shape.values[known[0]], DateSeconds):
+        axes.xaxis.set_major_formatter(lambda value, _: show_date(value)[:10])
+        axes.tick_params(axis="x", labelrotation=30)
     for k, colour in colours.items():
         mean, low, high = (part[known, k] for part in (shape.mean, shape.low, shape.high))
         axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)

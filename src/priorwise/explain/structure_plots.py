@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +15,7 @@ from priorwise.common.plots import AXES, CLASS_COLOURS, GREY, import_matplotlib,
 from priorwise.common.texts import count, show_probability
 from priorwise.common.validation import check_number
 from priorwise.structure.networks import Network
+from priorwise.structure.networks.layout import CLASS, Node, lay_out
 from priorwise.structure.trees.decision_tree import describe_branch
 
 MAX_INCHES = 40.0
@@ -88,17 +88,8 @@ def text_width(text: str) -> float:
     return HINTING * max(lines, default=0.0) / 72.0
 
 
-CLASS = -1
-"""The class among the features of a network."""
-
 GAP = 0.7
 """Inches between columns."""
-
-SWEEPS = 4
-"""How often the columns are put in order by what they are joined to."""
-
-Node = tuple[int, int]
-"""A feature and a column: its box there, or the place where its arcs pass by."""
 
 
 @describe(AXES)
@@ -133,7 +124,7 @@ def plot_network(network: Any, *, show_class: bool | None = None, ax: Any = None
         show_class = False
     if show_class is None:
         show_class = bool(network.order) and not any(network.parents[i] for i in network.order)
-    layout = _lay_out(network, show_class)
+    layout = lay_out(network, show_class)
     names = {i: str(network.class_name) if i == CLASS else network.feature_names[i]
              for i in layout.column}  # fmt: skip
     widths = np.zeros(len(layout.nodes))
@@ -170,50 +161,6 @@ def plot_network(network: Any, *, show_class: bool | None = None, ax: Any = None
             canvas.curve([*points[1:], end], arrow=True, color=shade, linewidth=0.9, zorder=1,
                          linestyle="--" if parent == CLASS else "-")  # fmt: skip
     return canvas.axes
-
-
-@dataclass
-class _Layout:
-    column: dict[int, int]
-    nodes: list[list[Node]] = field(default_factory=list)
-    before: dict[Node, list[Node]] = field(default_factory=dict)
-    after: dict[Node, list[Node]] = field(default_factory=dict)
-
-    def join(self, start: Node, end: Node) -> None:
-        if start not in self.before.setdefault(end, []):
-            self.before[end].append(start)
-            self.after.setdefault(start, []).append(end)
-
-
-def _lay_out(network: Network, show_class: bool) -> _Layout:
-    """Put features in columns, in an order that has few crossings of arcs."""
-    column = {CLASS: 0} if show_class else {}
-    parents = {i: [*network.parents[i], *([CLASS] if show_class else [])] for i in network.order}
-    for child in network.order:
-        column[child] = 1 + max((column[p] for p in parents[child]), default=-1)
-    layout = _Layout(column, [[] for _ in range(1 + max(column.values(), default=-1))])
-    last = dict(column)
-    for child in network.order:
-        for parent in parents[child]:
-            last[parent] = max(last[parent], column[child] - 1)
-            for at in range(column[parent], column[child] - 1):
-                layout.join((parent, at), (parent, at + 1))
-            layout.join((parent, column[child] - 1), (child, column[child]))
-    for i, at in column.items():
-        for passed in range(at, last[i] + 1):
-            layout.nodes[passed].append((i, passed))
-    for sweep in range(SWEEPS):
-        neighbours = layout.after if sweep % 2 else layout.before
-        columns = layout.nodes[::-1] if sweep % 2 else layout.nodes
-        place: dict[Node, float] = {}
-        for nodes in columns:
-            for position, node in enumerate(nodes):
-                near = [place[other] for other in neighbours.get(node, []) if other in place]
-                place[node] = float(np.mean(near)) if near else position - (len(nodes) - 1) / 2
-            nodes.sort(key=place.__getitem__)
-            for position, node in enumerate(nodes):
-                place[node] = position - (len(nodes) - 1) / 2
-    return layout
 
 
 WRAP = 26

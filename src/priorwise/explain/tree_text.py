@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.documents import Document
+from priorwise.common.texts import show_probability
 from priorwise.structure.trees.decision_tree import describe_branch
 
 
@@ -47,7 +48,7 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 3) 
         node = stack.pop()
         level = int(counts.level[node])
         numbers = ", ".join(f"{n:g}" for n in rows[node])
-        proba = ", ".join(f"{p:.{decimals}f}" for p in model.node_proba_[node])
+        proba = ", ".join(show_probability(p, decimals) for p in model.node_proba_[node])
         line = (
             f"{describe_branch(model, node)}: {rows[node].sum():g} rows [{numbers}], p = [{proba}]"
         )

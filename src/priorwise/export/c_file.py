@@ -27,7 +27,8 @@ def export_c(
         struct model_row { double age; const char *colour; };
         double model_predict_proba(const struct model_row *row, double *proba);
 
-    A row has a double for each numeric feature, NAN if missing, and a text in UTF-8 for each other
+    A row has a double for each numeric column, NAN if missing, for dates the seconds since 1970 in
+    UTC, and a text in UTF-8 for each other
     feature, a null pointer if missing: labels that are numbers or booleans are given as text too.
     A comment says which feature each member is; names that are keywords, or have capital letters
     alone as macros have, begin with ``x_``. The function writes one probability for each class,
@@ -118,29 +119,32 @@ double {prefix}_predict_proba(const struct {prefix}_row *row, double *proba)
 
 
 def _declare(model: ExportedModel, prefix: str, members: list[str]) -> Iterable[str]:
-    n_features, n_classes = len(model.features), len(model.classes)
+    n_columns, n_classes = len(model.columns), len(model.classes)
     yield "/* Class probabilities of rows, written by priorwise."
     yield from (f"   class {k}: {write_comment(label)}" for k, label in enumerate(model.classes))
     yield "*/"
     yield f"#ifndef {prefix}_ROW\n#define {prefix}_ROW"
-    yield f"enum {{ {prefix}_N_FEATURES = {n_features}, {prefix}_N_CLASSES = {n_classes} }};\n"
+    yield f"enum {{ {prefix}_N_FEATURES = {n_columns}, {prefix}_N_CLASSES = {n_classes} }};\n"
     yield f"struct {prefix}_row {{"
-    kinds = ["const char *" if rules.is_nominal else "double " for rules in model.readers[0]]
-    for kind, member, name in zip(kinds, members, model.features, strict=True):
-        yield f"    {kind}{member}; /* {write_comment(name)} */"
+    for rules, member in zip(model.readers[0], members, strict=False):
+        kind, of_date = "const char *" if rules.is_nominal else "double ", ""
+        if rules.form is not None:
+            of_date = ", in seconds since 1970"
+        yield f"    {kind}{member}; /* {write_comment(rules.name)}{of_date} */"
     yield "};\n"
     yield '#ifdef __cplusplus\nextern "C"\n#endif'
     yield f"double {prefix}_predict_proba(const struct {prefix}_row *row, double *proba);"
     yield "#endif\n"
     yield f"#ifndef {prefix}_DECLARATIONS"
     yield "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n"
+    n_features = len(model.features)
     yield f"enum {{ N_FEATURES = {n_features}, N_CLASSES = {n_classes} }};\n"
     yield _PREFETCH
 
 
 def choose_sections(calls: str) -> list[str]:
     """Return the parts of the fixed C code whose functions are called, also by other parts."""
-    code = "".join(map(read_asset, ("values.c", "trees.c", "networks.c", "linear.c")))
+    code = "".join(map(read_asset, ("values.c", "dates.c", "trees.c", "networks.c", "linear.c")))
     code = code.replace("{SPACES}", join_items([write_string(one.encode()) for one in SPACES]))
     chosen: list[str] = []
     # Parts call functions of those before them.

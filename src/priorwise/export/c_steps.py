@@ -40,7 +40,7 @@ class CSteps(StepWriter):
 
     def __init__(self, model: ExportedModel, prefix: str) -> None:
         super().__init__(model)
-        self.fields = name_fields(model.features, prefix)
+        self.fields = name_fields(model.columns, prefix)
         self.lines: list[str] = []
         self.bodies: list[str] = []
         self.soft_depth, self.max_levels, self.rank_type = 0, 1, ""
@@ -250,8 +250,9 @@ class CSteps(StepWriter):
         """Add the tables of labels; return the lines that read a row."""
         lines = []
         for r, reader in enumerate(self.model.readers):
-            for i, (rules, field) in enumerate(zip(reader, self.fields, strict=True)):
-                lines += self._read_value(rules, f"x[{r}][{i}]", f"row->{field}", f"{r}_{i}")
+            for i, rules in enumerate(reader):
+                field = f"row->{self.fields[rules.source]}"
+                lines += self._read_value(rules, f"x[{r}][{i}]", field, f"{r}_{i}")
         return [f"    {line}" for line in lines]
 
     def _write_label(self, key: bytes, name: str) -> str:
@@ -284,6 +285,8 @@ class CSteps(StepWriter):
         self.lines.append(
             f"static const double marks_{name}[] = {write_array(np.array(marks or [0.0]), 0)};"
         )
+        if rules.part:
+            value = f"take_{rules.part}({value})"
         lines = [f"{x} = read_number({value}, marks_{name}, {len(marks)}, {missing});"]
         lines.append(f"is_good &= !isinf({x});")
         if rules.refuses_unknown:

@@ -207,7 +207,7 @@ def _encode(values: NDArray[Any], kind: str) -> str:
     return b64encode(values.astype(f"<{kind}").tobytes()).decode("ascii")
 
 
-FORMAT = 6
+FORMAT = 7
 _PARTS = ("arrays.js", "values.js", "trees.js", "networks.js", "linear.js")
 """Parts of the evaluator, which share its scope."""
 
@@ -273,7 +273,7 @@ def describe_model(model: Any, *, inner_rows: bool, plain_records: bool) -> dict
     return {
         "format": FORMAT,
         "classes": classes,
-        "features": exported.features,
+        "features": exported.columns,
         "readers": [[_list_rules(rules) for rules in reader] for reader in exported.readers],
         "model": _Describer(exported, inner_rows, plain_records).describe(exported.step, 0),
     }

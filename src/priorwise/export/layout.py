@@ -57,6 +57,7 @@ class ExportedModel:
         self.step: Step = step
         self.classes: list[Any] = model.classes_.tolist()
         self.features = [str(name) for name in model.feature_labels_]
+        self.columns = self.features[: model.n_features_in_]
         self.readers: list[list[ValueRules]] = []
         self.steps: list[Step] = []
         self._reader_of: dict[int, int] = {}

@@ -98,6 +98,7 @@ class TableClassifier(FittedClassifier):
         "n_passes_": int,
         "n_sampled_": int,
         "target_name_": str,
+        "decimal_mark_": str,
     }
     random_state: Any
     class_weight: Any = None

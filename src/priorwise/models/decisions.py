@@ -19,12 +19,13 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.constants import golden
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.costs import check_cost_matrix
 from priorwise.common.docstrings import describe
-from priorwise.common.validation import check_cost_matrix, check_number, check_weight
+from priorwise.common.validation import check_number, check_weight
 from priorwise.counts import hash_rows
 from priorwise.data.columns import Columns, encode_labels
 from priorwise.models.descriptions import ROWS
@@ -85,18 +86,18 @@ def change_prior(
 
 
 def expected_costs(
-    proba: NDArray[np.float64], cost_matrix: ArrayLike | None
+    proba: NDArray[np.float64], cost_matrix: Any, classes: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Return the expected cost of predicting each class: sum_i p_i cost_ij for class j.
 
     A cost matrix for each row may be given; without any, each error costs one.
 
-    >>> expected_costs(np.array([[0.75, 0.25]]), [[0, 1], [5, 0]])
+    >>> expected_costs(np.array([[0.75, 0.25]]), [[0, 1], [5, 0]], np.array(["no", "yes"]))
     array([[1.25, 0.75]])
     """
     if cost_matrix is None:
         return 1.0 - proba
-    cost = check_cost_matrix(cost_matrix, *proba.shape[::-1])
+    cost = check_cost_matrix(cost_matrix, classes, len(proba))
     return np.einsum("ri,rij->rj" if cost.ndim == 3 else "ri,ij->rj", proba, cost)
 
 

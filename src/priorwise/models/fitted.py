@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 from joblib import effective_n_jobs
 from narwhals.dependencies import is_into_dataframe
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -65,7 +65,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
     categorical_features : "from_dtype" or array-like of bool, int or str
         Columns to take as categories: a mask, indices or names. Of all others the type decides:
         categories and booleans are categories, numbers and dates are numbers; columns of strings
-        and objects are numbers if all their values are (docs/columns.md).
+        and objects are numbers or dates if all their values are (docs/columns.md).
     numeric_features : array-like of bool, int or str, optional
         Columns to take as numbers: a mask, indices or names. Text in them that is no number is
         missing.
@@ -75,6 +75,12 @@ class FittedClassifier(ClassifierMixin, Estimator):
         ``{"size": ["small", "large"]}``. Without a dict their type must have an order: that of
         pandas and Arrow, if it is ordered, or a polars enum. Of all other columns the type decides,
         unless it is None: ordered categories of pandas and Arrow are taken as such, enums are not.
+    date_features : "from_dtype", None or dict
+        Columns to take as dates: seconds since 1970, and month, weekday and hour as features
+        behind those of the columns. By default these are columns of dates, and columns of text all
+        of whose values are dates in one form; a dict has the form of columns of text:
+        ``{"when": "day-first"}``, "month-first" or "iso". None takes dates as seconds alone, and
+        text as labels.
     missing_values : "usual" or list of str and float
         Values that mean missing, besides None, NaN, NaT and NA: in columns of strings and objects,
         and in columns of numbers if they are numbers. The usual ones are "", "?", "NA", "N/A",
@@ -104,6 +110,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
     n_jobs: int | None
     numeric_features: Any = None
     ordinal_features: Any = "from_dtype"
+    date_features: Any = "from_dtype"
     missing_values: Any = "usual"
     missing: str
     missing_choices: tuple[str, ...] = ("value", "impute")
@@ -152,7 +159,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
     def predict(
         self,
         X: Any,
-        cost_matrix: ArrayLike | None = None,
+        cost_matrix: Any = None,
         *,
         class_prior: Any = None,
         reject_above: float | None = None,
@@ -161,9 +168,12 @@ class FittedClassifier(ClassifierMixin, Estimator):
 
         Parameters
         ----------
-        cost_matrix : array of shape (n_classes, n_classes) or (n_rows, n_classes, n_classes)
+        cost_matrix : array of shape (n_classes, n_classes), dict, frame, or one array per row
             Row i, column j: the cost of predicting class j where class i is true, in the order
-            of `classes_`; the same for all rows or one matrix for each. The class j of the
+            of `classes_`; the same for all rows, or of shape (n_rows, n_classes, n_classes). A dict
+            has the costs by true class, then predicted class, such as ``{"sick": {"well": 10},
+            "well": {"sick": 1}}``; the right class costs nothing. A frame has the predicted
+            classes as columns and the true ones as index. The class j of the
             smallest sum_i p_i cost_ij is predicted, the first of several (Elkan 2001; thesis
             6.2.2). By default each error costs one.
         class_prior : dict or array of shape (n_classes,), optional
@@ -178,7 +188,9 @@ class FittedClassifier(ClassifierMixin, Estimator):
             Class labels; an array of objects if `reject_above` is given.
         """
         proba = self.predict_proba(X, class_prior=class_prior)
-        return decide(self.classes_, expected_costs(proba, cost_matrix), reject_above)
+        return decide(
+            self.classes_, expected_costs(proba, cost_matrix, self.classes_), reject_above
+        )
 
     @describe(ROWS)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
@@ -286,12 +298,9 @@ class FittedClassifier(ClassifierMixin, Estimator):
 
     @property
     def feature_labels_(self) -> tuple[str, ...]:
-        """Names of the features; "x0", "x1" and so on if X had none."""
+        """Names of the columns, "x0", "x1" and so on if X had none, then of the parts of dates."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return tuple(f"x{i}" for i in range(self.n_features_in_))
-        return tuple(str(name) for name in names)
+        return self.encoder_.feature_labels
 
     @hook
     def read_rows(self, X: Any) -> Columns:
@@ -312,7 +321,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
 
     def _list_values(self, columns: Columns) -> NDArray[Any]:
         """Return the values of all features as objects, of shape (n_rows, n_features)."""
-        values = np.empty((columns.n_rows, self.n_features_in_), dtype=object)
+        values = np.empty((columns.n_rows, len(columns.is_nominal)), dtype=object)
         for i, column in enumerate(columns.in_feature_order()):
             if self.encoder_.is_nominal_[i]:
                 # An array of labels would make arrays of those that are tuples.

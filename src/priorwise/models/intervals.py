@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -61,25 +62,37 @@ class RowsToCalibrate:
     def calibrate(self, model: Any) -> Calibration:
         """Measure the error of a fitted model."""
         table, n_rows = self.table, float(model.class_count_.sum())
+        if self.proba is None:
+            # Copies of a row are held out together, and folds don't depend on the order of rows.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                table = table.as_draws()
         if table.n_rows < LEAST_ROWS or table.n_classes == 1:
             return Calibration.guess(n_rows, table.n_classes)
-        proba = self._hold_out(model) if self.proba is None else self.proba
+        proba = self._hold_out(model, table) if self.proba is None else self.proba
         shares = (table.class_count + 1.0) / (table.class_count + 1.0).sum()
         start = np.tile(shares, (table.n_rows, 1))
+        # Codes of unknown values are -1.
+        columns = [
+            column + np.int32(1) if column.dtype == np.int32 else column
+            for column in table.feature_columns
+        ]
         _, rival = OffsetBoosting.fit(
-            table.feature_columns, table.y, table.weight, start, RIVAL,
+            columns, table.y, table.weight, start, RIVAL,
             group=table.group, seed=0, n_threads=model.n_threads, deadline=Deadline.after(None),
         )  # fmt: skip
         rival = np.where(np.isnan(rival), start, rival)
-        return Calibration.measure(proba, rival, table.y, table.weights, n_rows)
+        return Calibration.measure(
+            proba, rival, table.y, table.weights, n_rows=n_rows, n_kinds=model.step_.n_kinds
+        )
 
-    def _hold_out(self, model: Any) -> NDArray[np.float64]:
+    def _hold_out(self, model: Any, table: TrainingTable) -> NDArray[np.float64]:
         """Return what models of the same kind predict that have not seen a fold.
 
         Where the rows are but some of those of training, it is what the model itself predicts: a
         row changes a model of so many rows by little, and a model of few is worse.
         """
-        table, n_threads = self.table, model.n_threads
+        n_threads = model.n_threads
         if not self.is_all:
             proba: NDArray[np.float64] = model.step_.predict(table.columns, n_threads)
             return proba

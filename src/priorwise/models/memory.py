@@ -48,7 +48,7 @@ class TableSize:
     def of(cls, table: TrainingTable) -> TableSize:
         """Return the size of a table."""
         n_labels = tuple(table.n_labels.tolist())
-        n_numeric = table.encoder.n_features_in_ - len(n_labels)
+        n_numeric = len(table.encoder.is_nominal_) - len(n_labels)
         return cls(table.n_rows, n_numeric, n_labels, table.n_classes)
 
     @property

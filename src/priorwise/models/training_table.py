@@ -266,7 +266,7 @@ def read_directions(monotonic_cst: Any, encoder: TableEncoder, n_classes: int) -
     else:
         given = monotonic_cst
     directions = np.asarray(given)
-    n_features = len(encoder.is_nominal_)
+    n_features = encoder.n_features_in_ if given is monotonic_cst else len(encoder.is_nominal_)
     if directions.shape != (n_features,) or not np.isin(directions, (-1, 0, 1)).all():
         raise ValueError(
             f"monotonic_cst must be a dict by names or {n_features} numbers -1, 0 or 1, one for "
@@ -276,6 +276,8 @@ def read_directions(monotonic_cst: Any, encoder: TableEncoder, n_classes: int) -
         return ()
     if n_classes > 2:
         raise ValueError(f"monotonic_cst must be None with more than 2 classes, got {n_classes}")
+    # Parts of dates have no direction unless they are named.
+    directions = np.append(directions, np.zeros(len(encoder.is_nominal_) - n_features, dtype=int))
     without_order = np.flatnonzero(encoder.is_nominal_ & (directions != 0)).tolist()
     if without_order:
         name = repr(names[without_order[0]]) if names else without_order[0]

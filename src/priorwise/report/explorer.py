@@ -17,12 +17,14 @@ from priorwise.common.files import open_whole
 from priorwise.common.texts import count, show_percent
 from priorwise.common.validation import name_near
 from priorwise.data.columns import Columns
+from priorwise.data.tables.dates import take_part
 from priorwise.export import javascript_evaluator
 from priorwise.export.json_file import describe_model
 from priorwise.report.html import embed_json, read_asset
 from priorwise.report.values import (
     FeatureValues,
     find_classes,
+    list_parts,
     name_rows,
     name_target,
     plain_label,
@@ -56,7 +58,8 @@ def write_explorer(
     """Write the page of a fitted classifier; the method `explorer` describes it."""
     check_is_fitted(model)
     is_fixed = _find_fixed(model.feature_labels_, fixed)
-    features = read_values(model, X)
+    features = read_values(model, X)[: model.n_features_in_]
+    parts = list_parts(model.encoder_)
     rows = _choose_rows(features)
     order = _order_features(model, X, rows)
     n_rows = len(features[0].cells)
@@ -71,7 +74,10 @@ def write_explorer(
         "classes": labels,
         "shares": (np.asarray(model.class_count_) / np.sum(model.class_count_)).tolist(),
         "features": [
-            {**_describe(features[i], model.feature_schema_[i], i), "is_fixed": i in is_fixed}
+            {
+                **_describe(features[i], model.feature_schema_[i], parts[i]),
+                "is_fixed": i in is_fixed,
+            }
             for i in order
         ],
         "rows": {
@@ -94,7 +100,7 @@ def write_explorer(
         unit=(
             "Log-odds are log p / (1 - p), in the scale above: +0.69 doubles the odds."
             if n_classes == 2
-            else "Log-odds are against the mean of the other classes: +0.69 doubles the odds."
+            else "Log-odds are against the other classes: +0.69 doubles the odds."
         ),
         style=read_asset("page.css") + read_asset("explorer.css"),
         bars=_draw_bars(labels, _predict_typical(model, features)),
@@ -165,6 +171,7 @@ def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.fl
     """Return the probabilities of the row of typical values, with which the page begins."""
     codes: list[int] = []
     numbers: list[float] = []
+    encoder = model.encoder_
     for place, feature in enumerate(features):
         if feature.is_label:
             labels = model.encoder_.value_labels(place)
@@ -176,6 +183,9 @@ def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.fl
                 numbers.append(np.nan if code < 0 else code)
         else:
             numbers.append(np.nan if feature.typical is None else feature.typical)
+    numeric = np.flatnonzero(~encoder.is_nominal_).tolist()
+    for column, part in encoder.parts_:
+        numbers.append(float(take_part(part, np.array([numbers[numeric.index(column)]]))[0]))
     return model.predict_columns(
         Columns(
             np.array(codes, dtype=np.int32)[:, None],
@@ -208,14 +218,16 @@ def _order_features(model: Any, X: Any, rows: NDArray[np.intp]) -> list[int]:
     if X is None:
         return list(range(model.n_features_in_))
     explanation = model.explain(take_rows(X, rows[:: 1 + len(rows) // MAX_EXPLAINED]))
-    size = np.abs(explanation.contributions).mean(axis=(0, 2))
+    parts = list_parts(model.encoder_)
+    of_columns = [explanation.contributions[:, places].sum(axis=1) for places in parts]
+    size = np.abs(np.stack(of_columns, axis=1)).mean(axis=(0, 2))
     return np.argsort(-size, kind="stable").tolist()
 
 
-def _describe(feature: FeatureValues, schema: Any, place: int) -> dict[str, Any]:
+def _describe(feature: FeatureValues, schema: Any, places: list[int]) -> dict[str, Any]:
     return {
         "name": feature.name,
-        "place": place,
+        "places": places,
         "is_label": feature.is_label,
         "is_date": feature.is_date,
         "values": feature.values,

@@ -70,7 +70,10 @@ def importance_section(overall: Any, permuted: Floats | None, n_rows: int) -> st
     for i in ranking:
         line: list[Any] = [names[i], Number(show_decimals(overall.importance[i], 2))]
         line.append(_bar(overall.importance[i] / largest, names[i]))
-        lines.append(line if permuted is None else [*line, Number(show_decimals(permuted[i], 3))])
+        if permuted is not None:
+            # A part of a date is shuffled with its column.
+            line.append(Number(show_decimals(permuted[i], 3)) if i < len(permuted) else "")
+        lines.append(line)
     heads = ["feature", "mean contribution", ""]
     heads += [] if permuted is None else ["log-loss rises by"]
     note = (

@@ -20,6 +20,7 @@ from priorwise.common.texts import (
 )
 from priorwise.counts.draws import N_FOLDS, deal_into_folds
 from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
+from priorwise.evaluation.scores import brier_scale
 from priorwise.report.html import Number, figure, grid, paragraph, section, table
 from priorwise.report.svg import Chart, cut_text, show_interval
 from priorwise.report.values import take_rows
@@ -55,7 +56,7 @@ def summarise(y: Classes, proba: Floats) -> dict[str, tuple[float, float]]:
     truth = np.eye(proba.shape[1])[y]
     losses = {
         LOG_LOSS: log_loss,
-        BRIER: ((proba - truth) ** 2).sum(axis=1),
+        BRIER: brier_scale(proba.shape[1]) * ((proba - truth) ** 2).sum(axis=1),
         ERROR: (proba.argmax(axis=1) != y).astype(np.float64),
     }
     with np.errstate(invalid="ignore"):

@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.data.tables.dates import show_date
 from priorwise.report.svg import show_number
 
 MAX_NUMBERS = 200
@@ -38,16 +39,7 @@ class FeatureValues:
         """Return one of the values as text."""
         if self.is_label:
             return str(value)
-        return show_date(value) if self.is_date else show_number(float(value))
-
-
-def show_date(seconds: float) -> str:
-    """Return the day that so many seconds after the begin of 1970 are in.
-
-    >>> show_date(86_400.0)
-    '1970-01-02'
-    """
-    return str(np.datetime64(int(seconds), "s").astype("datetime64[D]"))
+        return show_date(value)[:10] if self.is_date else show_number(float(value))
 
 
 def plain_label(label: Any) -> Any:
@@ -61,7 +53,7 @@ def plain_label(label: Any) -> Any:
 
 def read_values(model: Any, X: Any = None) -> list[FeatureValues]:
     """Return the features of a fitted classifier with their values in X, or in training if None."""
-    encoder, schema = model.encoder_, model.feature_schema_
+    encoder, schema = model.encoder_, model.encoder_.describe_features()
     columns: list[Any] = [None] * len(schema)
     if X is not None:
         with warnings.catch_warnings():
@@ -105,7 +97,7 @@ def _read_labels(name: str, all_labels: list[Any], codes: Any) -> FeatureValues:
 
 
 def _read_numbers(name: str, schema: Any, numbers: Any) -> FeatureValues:
-    is_date = schema.dtype.startswith("Date")
+    is_date = schema.kind == "date" or schema.dtype.startswith("Date")
     if numbers is None:
         low, high = schema.least or 0.0, schema.largest or 0.0
         values = np.unique(np.linspace(low, high, 101))
@@ -167,3 +159,11 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     if isinstance(frame, nw.DataFrame):
         return frame[rows.tolist()].to_native()
     return X[rows] if isinstance(X, np.ndarray) else [X[i] for i in rows]
+
+
+def list_parts(encoder: Any) -> list[list[int]]:
+    """Return the places of the features that are read from each column: itself, parts of dates."""
+    places = [[i] for i in range(encoder.n_features_in_)]
+    for at, (column, _) in enumerate(encoder.parts_, encoder.n_features_in_):
+        places[column].append(at)
+    return places

@@ -24,17 +24,25 @@ Floats = NDArray[np.float64]
 # of nine kinds of classifiers on the ten kinds of tables `DESIGN` of benchmarks/interval_truths.py,
 # of 150, 1,000 and 5,000 rows (2026-11). tests/statistical/test_interval_coverage.py fails when
 # classifiers change so much that they no longer hold.
-NOISE = 0.057
-"""Error, at 1,000 rows of two classes, of models of which a rival finds nothing that they miss."""
-NOISE_OF_ROWS, NOISE_OF_CLASSES = -0.6, -0.87
+NOISE = 0.114
+"""Error, at 1,000 rows of two classes, of models of which a rival finds nothing that they miss, if
+they explain all of the variance of the classes."""
+NOISE_OF_ROWS, NOISE_OF_CLASSES = -0.72, -0.97
 """Powers of the number of rows and of the number of classes less one that this error falls with."""
-MISSED = 1.2
+NOISE_OF_SKILL, LEAST_SKILL = 0.3, 0.01
+"""Power of the share of the variance of the classes that the model explains, plus a small number:
+a model that has learnt nothing can be wrong by little."""
+NOISE_OF_KINDS = -0.5
+"""Power of the number of kinds of models that are pooled: they err apart."""
+USUAL_SKILL = 0.25
+"""This share where it is not known: the mean over those tables."""
+MISSED = 1.12
 """Error that a model has for each unit of what a rival finds."""
 USUALLY_MISSED = 0.05
 """What a rival is taken to find where there are no rows to see it: the mean over those tables."""
 LEAST_OPEN = 0.005
 """Added to p (1 - p), so that intervals of probabilities near zero or one have some width."""
-NEAR, FAR = 0.62, 0.43
+NEAR, FAR = 0.58, 0.43
 """Errors differ from row to row and from table to table, so a normal number z of deviations becomes
 z (NEAR + FAR z)."""
 DRAW_SPREAD = 0.5
@@ -60,11 +68,19 @@ class Calibration(Record):
     @classmethod
     def guess(cls, n_rows: float, n_classes: int) -> Calibration:
         """Return that of a model whose errors on rows it had not seen are not known."""
-        return cls(min(find_noise(n_rows, n_classes) + MISSED * USUALLY_MISSED, MAX_ERROR))
+        noise = find_noise(n_rows, n_classes, USUAL_SKILL)
+        return cls(min(noise + MISSED * USUALLY_MISSED, MAX_ERROR))
 
     @classmethod
     def measure(
-        cls, proba: Floats, rival: Floats, y: NDArray[np.int32], weight: Floats, n_rows: float
+        cls,
+        proba: Floats,
+        rival: Floats,
+        y: NDArray[np.int32],
+        weight: Floats,
+        *,
+        n_rows: float,
+        n_kinds: int = 1,
     ) -> Calibration:
         """Measure the error of a model of `n_rows` training rows on some of them.
 
@@ -72,13 +88,17 @@ class Calibration(Record):
         those of another model. The error is a noise that falls with the number of rows, plus what
         the rival shows to be missing: how far its differences to the model explain what the model
         leaves open. With the differences d = rival - p, the mean of sum_k (y_k - p_k) d_k is that
-        of sum_k (t_k - p_k) d_k, whatever the rival is.
+        of sum_k (t_k - p_k) d_k, whatever the rival is. `n_kinds` is that of the model's step.
         """
         share = proba * (1.0 - proba) * weight[:, None]
         left = np.eye(proba.shape[1])[y] - proba
         total = max(float(share.sum()), 1e-12)
         missed = max(float((weight[:, None] * left * (rival - proba)).sum()) / total, 0.0)
-        error = min(find_noise(n_rows, proba.shape[1]) + MISSED * missed, MAX_ERROR)
+        mean = np.average(proba, axis=0, weights=weight)
+        explained = (weight[:, None] * (proba - mean) ** 2).sum() / weight.sum()
+        skill = float(explained / max((mean * (1.0 - mean)).sum(), 1e-12))
+        noise = find_noise(n_rows, proba.shape[1], skill) * n_kinds**NOISE_OF_KINDS
+        error = min(noise + MISSED * missed, MAX_ERROR)
         root = float((share * np.sqrt(proba * (1.0 - proba) + LEAST_OPEN)).sum()) / total
         return cls(error, max(root, 1e-3))
 
@@ -126,10 +146,14 @@ class Calibration(Record):
         return np.asarray(drawn / drawn.sum(axis=-1, keepdims=True))
 
 
-def find_noise(n_rows: float, n_classes: int) -> float:
-    """Return the error of models of so many rows and classes that miss nothing a rival finds."""
+def find_noise(n_rows: float, n_classes: int, skill: float) -> float:
+    """Return the error of models of so many rows and classes that miss nothing a rival finds.
+
+    `skill` is the share of the variance of the classes that they explain.
+    """
     by_rows = (max(n_rows, 1.0) / 1_000.0) ** NOISE_OF_ROWS
-    return float(NOISE * by_rows * max(n_classes - 1, 1) ** NOISE_OF_CLASSES)
+    by_skill = (skill + LEAST_SKILL) ** NOISE_OF_SKILL
+    return float(NOISE * by_rows * by_skill * max(n_classes - 1, 1) ** NOISE_OF_CLASSES)
 
 
 def find_deviations(level: float) -> float:

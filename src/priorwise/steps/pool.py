@@ -49,6 +49,10 @@ class Pool(Step):
     def n_classes(self) -> int:
         return len(self.intercept)
 
+    @property
+    def n_kinds(self) -> int:
+        return max(len(self.members), 1)
+
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         probabilities = [member.predict(columns, n_threads) for member in self.members]
         if not probabilities:
@@ -105,6 +109,10 @@ class Boosted(Step):
     @property
     def n_classes(self) -> int:
         return self.base.n_classes
+
+    @property
+    def n_kinds(self) -> int:
+        return self.base.n_kinds
 
     @property
     def n_folds(self) -> int:

@@ -41,6 +41,11 @@ class Step(Record):
         """Number of classes; here the length of that name."""
         return self.lengths["n_classes"]
 
+    @property
+    def n_kinds(self) -> int:
+        """Number of models of different kinds that are pooled; here one."""
+        return 1
+
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         """Return class probabilities of rows, of shape (n_rows, n_classes)."""
         raise NotImplementedError

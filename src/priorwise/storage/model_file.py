@@ -142,7 +142,7 @@ def _describe_table(model: Any) -> dict[str, Any]:
         entries["features"] = [
             _describe_feature(name, next(categories).labels if nominal else None, i, encoder)
             for i, (name, nominal) in enumerate(
-                zip(names, encoder.is_nominal_.tolist(), strict=True)
+                zip(names, encoder.is_nominal_[:n_features].tolist(), strict=True)
             )
         ]
     if n_classes <= MAX_FEATURES:
@@ -154,6 +154,8 @@ def _describe_feature(name: Any, labels: list[Any] | None, i: int, encoder: Any)
     kind = "numeric" if labels is None else "nominal"
     if labels is None and i in encoder.orders_:
         kind, labels = "ordered", encoder.orders_[i].labels
+    if i in encoder.dates_:
+        kind = "date"
     entry: dict[str, Any] = {"name": name, "kind": kind}
     if labels is not None:
         entry["n_categories"] = len(labels)

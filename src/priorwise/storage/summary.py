@@ -14,6 +14,7 @@ from priorwise.common.registered import with_registered_methods
 from priorwise.common.stored.values import StateTypes
 from priorwise.common.texts import ERROR, LOG_LOSS, RMSE, count, show_percent
 from priorwise.data.encoding.schema import ColumnSchema
+from priorwise.data.tables.dates import show_date
 from priorwise.storage.model_file import list_states
 
 N_SHOWN = 20
@@ -244,7 +245,11 @@ def _describe_values(column: ColumnSchema) -> str:
         shown = ", ".join(_cell(label) for label in column.labels[:N_LABELS])
         n_more = len(column.labels) - N_LABELS
         return f"{shown} and {n_more} more" if n_more > 0 else shown
-    return "no numbers" if column.least is None else f"{column.least:.7g} to {column.largest:.7g}"
+    if column.least is None or column.largest is None:
+        return "no dates" if column.kind == "date" else "no numbers"
+    if column.kind == "date":
+        return f"{show_date(column.least)} to {show_date(column.largest)}"
+    return f"{column.least:.7g} to {column.largest:.7g}"
 
 
 def _describe_limits(summary: ModelSummary) -> str:

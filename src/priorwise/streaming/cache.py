@@ -72,8 +72,8 @@ class CodedCache:
         return self._folder.path
 
     def write_surveyed(self, batch: SurveyedBatch, *, first_row: int, place: str) -> None:
-        """Store a batch of the first pass, if all its features are nominal."""
-        if batch.survey.is_nominal.all():
+        """Store a batch of the first pass, if all its features are nominal, and will stay so."""
+        if batch.survey.is_nominal.all() and not batch.survey.may_hold_dates:
             labels = [*batch.survey.labels(), batch.survey.classes.tolist()]
             arities = [len(column_labels) for column_labels in labels]
             self._write([*batch.codes, batch.y], arities, first_row, place, labels)

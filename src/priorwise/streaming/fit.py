@@ -13,6 +13,7 @@ from priorwise.common.numeric import draw_seed
 from priorwise.common.validation import check_choice
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.sources import Source, open_source
+from priorwise.data.sources.file_list import find_decimal_mark
 from priorwise.data.sources.frame_part import DaskPart, SparkPart
 from priorwise.data.tables.column_kinds import choose_by_name
 from priorwise.streaming.cache import CodedCache
@@ -162,7 +163,9 @@ def learn_in_passes(
             cache.close()
         if checkpoint is not None:
             checkpoint.close()
-    return learnt, {"n_passes_": runner.n_passes, "has_exact_cuts_": rows.is_exact}
+    passes = {"n_passes_": runner.n_passes, "has_exact_cuts_": rows.is_exact}
+    decimal = find_decimal_mark(opened.parts)
+    return learnt, passes if decimal is None else {**passes, "decimal_mark_": decimal}
 
 
 def _open_checkpoint(

@@ -121,7 +121,14 @@ STATES: dict[str, StateType] = {
         summary=ValueSummary,
     ),
     "survey": dataclass_state(
-        Survey, _check_survey, names=list, classes=np.ndarray, features=list, orders=dict
+        Survey,
+        _check_survey,
+        names=list,
+        classes=np.ndarray,
+        features=list,
+        orders=dict,
+        dates=dict,
+        parts=list,
     ),
     "survey state": dataclass_state(SurveyState, survey=Survey, pairs=(PairCounts, type(None))),
     "count state": dataclass_state(

@@ -16,7 +16,8 @@ from priorwise.data.encoding import TableEncoder
 from priorwise.data.sources import Batch
 from priorwise.data.survey import LabelCounts, Survey
 from priorwise.data.survey.batch import LabelReader, RawColumns
-from priorwise.data.survey.survey import join_classes, join_labels
+from priorwise.data.survey.labels import join_labels
+from priorwise.data.survey.survey import join_classes
 from priorwise.data.tables import RawTable
 from priorwise.data.tables.label_keys import mark_keys
 from priorwise.streaming.passes import Pass, encode_classes
@@ -93,9 +94,7 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
         marks = mark_keys(self.encoder.missing_values)
         table = RawTable(batch.X, marks=marks, texts=batch.texts)
         names = table.names if table.library is not None else ()
-        kinds = self._reader.find_kinds(
-            batch.X, table, self.encoder, names, is_first=batch.first_row == 0
-        )
+        kinds = self._reader.find_kinds(batch.X, table, self.encoder, names)
         raw = RawColumns.read(table, self.encoder, kinds, names, known, self._reader)
         codes, tables = list(raw.codes.values()), None
         pairs = self._count_pairs(raw, y, len(classes))
@@ -136,7 +135,9 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
             raise ValueError(
                 f"y must hold at least {self.min_classes} classes, got {len(found)} class: {found}"
             )
-        survey = state.survey.settle(self.max_value_bytes)
+        survey = state.survey.settle(
+            self.max_value_bytes, reads_dates=self.encoder.date_features is not None
+        )
         return SurveyState(survey, state.pairs if survey.is_nominal.all() else None)
 
     def check_labels(self, survey: Survey) -> None:

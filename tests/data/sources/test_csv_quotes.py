@@ -8,15 +8,15 @@ import pytest
 
 from priorwise import NaiveBayesClassifier
 from priorwise.data import open_source
-from priorwise.data.sources.csv_part import QuoteCheck
 from priorwise.data.sources.part import SourceError
+from priorwise.data.sources.row_scan import RowScan
 from priorwise.datasets import read_table
 
 ROWS = 'a,b\n1,"x"\n2,"y\n3,x\n4,y\n'
 
 
 def find_open_quote(text: bytes) -> int | None:
-    """A slow twin of `QuoteCheck`: the line of the first quote that is not closed."""
+    """A slow twin of `RowScan`: the line of the first quote that is not closed."""
     opened, has_lines, line, at = 0, False, 1, 0
     text = text.removeprefix(b"\xef\xbb\xbf")
     while at < len(text):
@@ -38,8 +38,8 @@ def find_open_quote(text: bytes) -> int | None:
 
 
 def check(text: bytes, block_bytes: int) -> int | None:
-    """The line that `QuoteCheck` names if it is given the text in blocks."""
-    checked = QuoteCheck()
+    """The line that `RowScan` names if it is given the text in blocks."""
+    checked = RowScan()
     try:
         for start in range(0, len(text), block_bytes):
             checked.add(text[start : start + block_bytes])

@@ -290,7 +290,7 @@ def test_sparse_rows_mixed_with_dense_ones_are_read(tmp_path: Path) -> None:
 def test_gzip_that_becomes_too_long_is_refused(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "FREE_GZIP_BYTES", 1000)
+    monkeypatch.setattr(files, "FREE_PACKED_BYTES", 1000)
     path = tmp_path / f"x{ending}"
     header = b"a,label\n" if "csv" in ending else b"@relation r\n@attribute a real\n@data\n"
     path.write_bytes(gzip.compress(header + b"1,1\n" * 1_000_000))

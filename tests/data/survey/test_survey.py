@@ -24,7 +24,7 @@ ROWS = st.lists(st.tuples(LABELS, NUMBERS, st.sampled_from(["no", "yes", "why"])
 def survey_frame(frame: pd.DataFrame, y: Any, known: Any = None) -> Survey:
     """Survey one batch by class, as a pass does."""
     encoder, table = TableEncoder(), RawTable(frame)
-    kinds = kinds_of_columns(table, encoder, list(frame), warn=False)
+    kinds = kinds_of_columns(table, encoder, list(frame))
     raw = RawColumns.read(table, encoder, kinds, list(frame), known)
     return raw.survey_by_class(*encode_labels(y))
 

@@ -8,10 +8,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.pipeline import make_pipeline
 
-from priorwise import NaiveBayesClassifier
-from priorwise.data import DateParts
+from priorwise import NaiveBayesClassifier, ProbabilityForestClassifier
 from priorwise.data.encoding import TableEncoder
 
 DAY = 86_400.0
@@ -35,14 +33,13 @@ MAKERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:the dates of column:UserWarning")
 @pytest.mark.parametrize("kind", VALUES)
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_dates_times_and_durations_are_read_as_seconds(make: Any, kind: str) -> None:
     values, seconds = VALUES[kind]
     table = make([*values, None])
     encoder = TableEncoder().fit(table, [0, 1, 0])
-    assert encoder.is_nominal_.tolist() == [False]
+    assert not encoder.is_nominal_.any()
     np.testing.assert_array_equal(encoder.read(table).values[0], [*seconds, np.nan])
     if hasattr(table, "columns"):
         label = pd.DataFrame({"label": [0, 1, 0]})
@@ -50,50 +47,96 @@ def test_dates_times_and_durations_are_read_as_seconds(make: Any, kind: str) -> 
         rows = frame.assign(label=label["label"])
         model = NaiveBayesClassifier().fit_dataset(rows, "label", batch_rows=2)
         schema = model.feature_schema_[0]
-        assert (schema.kind, schema.least, schema.largest) == ("numeric", *sorted(seconds))
+        name = "date" if kind.startswith("date") else "numeric"
+        assert (schema.kind, schema.least, schema.largest) == (name, *sorted(seconds))
 
 
-def test_dates_without_their_parts_are_warned_of() -> None:
-    frame = pd.DataFrame({"when": pd.date_range("2013", periods=20), "label": [0, 1] * 10})
-    rule = "the dates of column 'when' are read as seconds since 1970 alone: .*DateParts"
-    with pytest.warns(UserWarning, match=rule):
-        NaiveBayesClassifier().fit(frame[["when"]], frame["label"])
-    with pytest.warns(UserWarning, match=rule):
-        NaiveBayesClassifier().fit_dataset(frame, "label")
-    NaiveBayesClassifier(numeric_features=["when"]).fit(frame[["when"]], frame["label"])
+WHEN = pd.Series(pd.date_range("2012-02-27 05:30", periods=400, freq="31h"))
+FORMS = {
+    "iso": "%Y-%m-%d %H:%M",
+    "day-first": "%d.%m.%Y %H:%M",
+    "month-first": "%m/%d/%Y %I:%M %p",
+}
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
 def test_parts_of_dates_are_those_of_the_calendar(kind: str) -> None:
-    when = pd.Series(pd.date_range("2012-02-27 05:30", periods=400, freq="31h")).astype(
-        "datetime64[us]"
-    )
-    frame: Any = pd.DataFrame({"when": when, "x": np.arange(400.0)})
-    frame.loc[7, "when"] = pd.NaT
+    when = WHEN.copy()
+    when[7] = pd.NaT
+    frame: Any = pd.DataFrame({"when": when.astype("datetime64[us]"), "x": np.arange(400.0)})
     given = {"pandas": frame, "polars": pl.from_pandas(frame), "arrow": pa.Table.from_pandas(frame)}
-    parts = DateParts().fit(given[kind]).transform(given[kind])
-    read = parts if kind == "pandas" else parts.to_pandas()
-    known = frame["when"].notna()
-    assert list(read.columns) == ["when", "x", "when month", "when weekday", "when hour"]
-    assert read["when month"][known].tolist() == frame["when"][known].dt.strftime("%b").tolist()
-    assert read["when weekday"][known].tolist() == frame["when"][known].dt.strftime("%a").tolist()
-    hours = frame["when"].dt.hour + frame["when"].dt.minute / 60
-    np.testing.assert_allclose(read["when hour"], hours)
-    assert read.loc[7, ["when", "when month", "when weekday", "when hour"]].isna().all()
+    encoder = TableEncoder(discretizer="equal-width").fit(given[kind])
+    assert encoder.feature_names == ("when", "x", "when month", "when weekday", "when hour")
+    _, _, month, weekday, hour = (
+        encoder.rank_labels(i, values) for i, values in enumerate(encoder.read(given[kind]).values)
+    )
+    known = when.notna()
+    assert month[known].tolist() == when[known].dt.strftime("%b").tolist()
+    assert weekday[known].tolist() == when[known].dt.strftime("%a").tolist()
+    np.testing.assert_allclose(
+        hour[known].astype(float), when[known].dt.hour + when[known].dt.minute / 60
+    )
+    assert (month[7], weekday[7], hour[7]) == (None, None, None)
 
 
-def test_days_have_no_hour_and_zones_have_their_own_time() -> None:
-    days = pd.DataFrame({"day": pd.date_range("2013", periods=3)})
-    assert list(DateParts().fit_transform(days)) == ["day", "day month", "day weekday"]
-    when = pd.to_datetime(["2013-07-01 23:30"] * 2).tz_localize("UTC").tz_convert("Europe/Berlin")
-    parts = DateParts().fit_transform(pd.DataFrame({"when": when}))
-    assert parts["when hour"].tolist() == [1.5, 1.5]
-    assert parts["when weekday"].tolist() == ["Tue", "Tue"]
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("form", FORMS)
+def test_dates_in_text_are_learnt_as_typed_dates_are(form: str, streamed: bool) -> None:
+    y = (WHEN.dt.hour >= 16).to_numpy()
+    known = WHEN.where(WHEN.index != 7)
+    typed = pd.DataFrame({"when": known})
+    texts = pd.DataFrame({"when": known.dt.strftime(FORMS[form])})
+    model, other = (ProbabilityForestClassifier(5, random_state=0) for _ in range(2))
+    model.fit(typed, y)
+    rows = texts.assign(y=y)
+    with pytest.warns(UserWarning, match=rf"column 'when' is read as dates \({form}\)"):
+        _ = other.fit_dataset(rows, "y", batch_rows=150) if streamed else other.fit(texts, y)
+    assert other.feature_schema_[0].kind == "date"
+    np.testing.assert_array_equal(other.predict_proba(texts), model.predict_proba(typed))
+    np.testing.assert_array_equal(other.predict_proba(typed), model.predict_proba(typed))
 
 
-def test_parts_of_dates_help_where_the_hour_matters() -> None:
-    when = pd.Series(pd.date_range("2013-01-01", periods=2000, freq="53min"))
-    y = (when.dt.hour >= 16).astype(int)
-    frame = pd.DataFrame({"when": when})
-    model = make_pipeline(DateParts(), NaiveBayesClassifier()).fit(frame[::2], y[::2])
-    assert model.score(frame[1::2], y[1::2]) > 0.95
+def test_days_that_may_be_months_stay_labels_until_the_form_is_said() -> None:
+    texts = pd.DataFrame({"when": ["03.04.2013", "05.06.2013"] * 10})
+    y = [0, 1] * 10
+    with pytest.warns(UserWarning, match="column 'when' .* cannot be told apart.*date_features"):
+        assert TableEncoder().fit(texts, y).is_nominal_.all()
+    for form, month in (("day-first", "Apr"), ("month-first", "Mar")):
+        encoder = TableEncoder(date_features={"when": form}).fit(texts, y)
+        assert encoder.rank_labels(1, encoder.read(texts).values[1])[0] == month
+    assert TableEncoder(date_features=None).fit(texts, y).is_nominal_.all()
+    assert TableEncoder(categorical_features=["when"]).fit(texts, y).is_nominal_.all()
+
+
+@pytest.mark.parametrize(
+    "texts", [["2013-01-05", "soon"], ["1.2.3", "1.4.10"], ["2013-13-01"], ["31.02.2013"]]
+)
+def test_a_column_with_another_text_holds_labels(texts: list[str]) -> None:
+    assert TableEncoder().fit(pd.DataFrame({"a": texts * 10})).is_nominal_.tolist() == [True]
+
+
+def test_what_is_no_date_is_an_error_that_names_the_column_and_the_form() -> None:
+    encoder = TableEncoder(date_features={"when": "day-first"}, discretizer="equal-width")
+    encoder.fit(pd.DataFrame({"when": ["13.01.2013", "14.01.2013"]}))
+    with pytest.raises(ValueError, match=r"'when' must hold dates, .*'soon'.*'day-first'"):
+        encoder.read(pd.DataFrame({"when": ["soon"]}))
+    for wrong in ({"when": "yyyy"}, ["when"]):
+        with pytest.raises(ValueError, match="date_features"):
+            TableEncoder(date_features=wrong).fit(pd.DataFrame({"when": ["13.01.2013"]}))
+
+
+def test_columns_of_numbers_that_are_chosen_are_seconds_alone() -> None:
+    frame = pd.DataFrame({"when": WHEN})
+    for chosen in ({"numeric_features": ["when"]}, {"date_features": None}):
+        encoder = TableEncoder(discretizer="equal-width", **chosen)
+        assert encoder.fit(frame).feature_names == ("when",)
+
+
+def test_dates_are_shown_as_dates() -> None:
+    frame, y = pd.DataFrame({"when": WHEN}), (WHEN.dt.year == 2013).astype(int)
+    model = ProbabilityForestClassifier(5, random_state=0).fit(frame, y)
+    text = str(model.explain(frame[:1]).to_frame()["value"].tolist())
+    for shown in ("2012-02-27 05:30", "'Feb'", "'Mon'"):
+        assert shown in text
+    later = pd.DataFrame({"when": [pd.Timestamp("2033-01-01")] * 3})
+    assert "dates lie outside of training's 2012-02-27 05:30.." in str(model.check(later))

@@ -52,7 +52,7 @@ def array(values: Any, dtype: Any = None) -> Any:
 
 WHOLE = "whole numbers written as text"
 STRAY = "texts among numbers"
-DATES = "the dates of column"
+DATES = "is read as dates"
 COLUMNS = {
     "floats": Column(pandas(FLOATS), "numeric"),
     "whole numbers": Column(pandas(range(N)), "numeric"),
@@ -79,9 +79,15 @@ COLUMNS = {
     "texts with some numbers": Column(pandas(["A1", "17", "B6"] * 8), "nominal"),
     "identifiers with leading zeros": Column(pandas(["007", "012", "001"] * 8), "nominal"),
     "nothing but missing values": Column(pandas([None] * N, object), "nominal"),
-    "datetimes": Column(pandas(pd.date_range("2013", periods=N)), "numeric", DATES),
+    "datetimes": Column(pandas(pd.date_range("2013", periods=N)), "date"),
     "objects that are dates": Column(
-        pandas([dt.date(2013, 1, 1 + i) for i in range(N)], object), "numeric", DATES
+        pandas([dt.date(2013, 1, 1 + i) for i in range(N)], object), "date"
+    ),
+    "strings that are dates": Column(
+        pandas([f"2013-01-{1 + i:02} 07:30" for i in range(N)]), "date", DATES
+    ),
+    "strings that are days and months": Column(
+        pandas([f"{1 + i % 12}/5/2013" for i in range(N)]), "nominal", "cannot be told apart"
     ),
     "durations": Column(pandas(pd.to_timedelta(range(N), "h")), "numeric"),
     "objects that are times of day": Column(
@@ -90,7 +96,7 @@ COLUMNS = {
     "polars floats with null": Column(polars([None, *FLOATS[1:]]), "numeric"),
     "polars strings that are fractions": Column(polars([str(x) for x in FLOATS]), "numeric"),
     "polars enum": Column(polars(TEXTS, pl.Enum(["red", "green", "blue"])), "nominal"),
-    "polars dates": Column(polars([dt.date(2013, 1, 1 + i) for i in range(N)]), "numeric", DATES),
+    "polars dates": Column(polars([dt.date(2013, 1, 1 + i) for i in range(N)]), "date"),
     "arrow strings with null": Column(arrow([None, *TEXTS[1:]]), "nominal"),
     "arrow dictionary": Column(pa.table({"a": pa.array(TEXTS).dictionary_encode()}), "nominal"),
     "arrow times": Column(arrow([dt.time(i) for i in range(N)]), "numeric"),
@@ -160,6 +166,6 @@ def test_the_document_has_these_rows() -> None:
     assert set(written) == set(COLUMNS)
     for name, column in COLUMNS.items():
         kind, message = written[name]
-        words = {"numeric": "numbers", "nominal": "labels", "ordered": "ranks"}
+        words = {"numeric": "numbers", "nominal": "labels", "ordered": "ranks", "date": "dates"}
         assert kind == words.get(column.kind, column.kind)
         assert message == (f"“{column.message}”" if column.message else "")

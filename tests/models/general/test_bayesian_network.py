@@ -237,6 +237,19 @@ def test_wrong_parameters_are_named(frame: pd.DataFrame, options: dict, message:
         BayesianNetwork(**options).fit(frame)
 
 
+def test_columns_of_many_numbers_are_refused_by_name(frame: pd.DataFrame) -> None:
+    height = np.random.default_rng(0).normal(size=len(frame))
+    for values in (height, np.arange(len(frame))):
+        rows = frame.assign(height=values)
+        for fit in (BayesianNetwork(ARCS).fit, BayesianNetwork("hill-climb").fit_dataset):
+            with pytest.raises(
+                ValueError, match="column 'height' must have at most 64 different n"
+            ):
+                fit(rows)
+    for accepted in (pd.qcut(height, 3), pd.Categorical(height), np.round(height)):
+        assert "height" in BayesianNetwork(ARCS).fit(frame.assign(height=accepted)).states_
+
+
 def test_wrong_queries_are_named(network: BayesianNetwork) -> None:
     with pytest.raises(ValueError, match="variables must be a variable of the network"):
         network.query("z")

@@ -41,7 +41,8 @@ struct NetworkQuery {
     Matrix<std::int32_t> states;  // rows x evidence
     Vector<std::int32_t> targets;
 
-    void check(const NetworkTables& tables) const {
+    void check(const NetworkTables& tables, double max_cells) const {
+        require(max_cells <= 0x1p28, "max_cells must be at most 2**28, got ", max_cells);
         const auto n = tables.arity.size();
         check_size(states.shape(1), evidence.size(), "a row of states", "entry of evidence");
         std::vector<std::int64_t> all(evidence.begin(), evidence.end());

@@ -14,15 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.docstrings import hook
-from priorwise.common.files import DataFileError, open_data_file, unzip
+from priorwise.common.files import DataFileError, open_data_file, unpack
 from priorwise.common.runtime import import_extra
+from priorwise.common.texts import count
 from priorwise.common.validation import check_choice
 from priorwise.data.arff.syntax import ArffError, Attribute, parse_attribute, read_rows
 
 FRAME_KINDS = ("pandas", "polars", "pyarrow")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ArffData:
     """The content of an ARFF file, one array per attribute.
 
@@ -51,6 +52,10 @@ class ArffData:
     attributes: tuple[Attribute, ...]
     columns: tuple[NDArray[Any], ...]
     weights: NDArray[np.float64] | None = None
+
+    def __repr__(self) -> str:
+        n_rows = count(len(self.columns[0]) if self.columns else 0, "row")
+        return f"<ArffData {self.relation!r:.60}, {n_rows}, {len(self.attributes)} attributes>"
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -226,7 +231,7 @@ def _read_text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> tuple[st
             content = source.read()
             if isinstance(content, str):
                 return content, name
-            file = unzip(io.BytesIO(content))
+            file = unpack(io.BytesIO(content))
         with file:
             text = file.read()
     except DataFileError as error:

@@ -25,9 +25,7 @@ from priorwise.data.columns import Columns
 from priorwise.data.cuts.names import as_discretizer, learn_cut_points
 from priorwise.data.encoding.schema import (
     CodeNames,
-    ColumnSchema,
     UnseenWatch,
-    describe_columns,
     find_unseen,
     unseen_error,
 )
@@ -42,6 +40,7 @@ from priorwise.data.tables.column_kinds import (
     choose_columns,
     kinds_of_columns,
 )
+from priorwise.data.tables.dates import check_forms, take_part
 from priorwise.data.tables.label_keys import NominalColumn, as_float, list_numbers, mark_keys
 from priorwise.data.tables.raw_table import RawTable
 
@@ -54,9 +53,11 @@ class TableEncoder(CodeNames, BaseEstimator):
     (`is_numeric`), without those in `missing_values`. `categorical_features` and `numeric_features`
     (a mask, indices or names) choose otherwise; of the latter, text is missing. Ordered categories
     (`ordinal_features`) are numeric: a label is its rank, from 0 on, and one that the order does
-    not have is missing; `orders_` has the labels of these features. The discretiser is
-    one of the names in `DISCRETIZERS`, or a transformer that learns ``cut_points_`` (bins closed on
-    the right) or ``bin_edges_`` (closed on the left, as scikit-learn's ``KBinsDiscretizer``).
+    not have is missing; `orders_` has the labels of these features. Dates (`date_features`) are
+    numeric, in seconds, and `parts_` of them are features behind those of the columns. The
+    discretiser is one of the names in `DISCRETIZERS`, or a transformer that learns ``cut_points_``
+    (bins closed on the right) or ``bin_edges_`` (closed on the left, as scikit-learn's
+    ``KBinsDiscretizer``).
 
     ``missing="value"`` gives missing a code of its own, ``"impute"`` takes the training's most
     frequent label or mean instead, ``"ignore"`` gives it the code -1. A code of -1 means unknown: a
@@ -83,10 +84,12 @@ class TableEncoder(CodeNames, BaseEstimator):
         missing_values: Any = "usual",
         declared: str = "ignore",
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
     ) -> None:
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
+        self.date_features = date_features
         self.missing_values = missing_values
         self.missing = missing
         self.unseen = unseen
@@ -110,7 +113,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         """
         encoder = cls(**parameters)
         encoder.check_parameters()
-        encoder.n_features_in_ = len(survey.features)
+        encoder.n_features_in_ = survey.n_columns
         names = [sys.intern(name) for name in feature_names]
         encoder.feature_names_in_ = np.array(names, dtype=object)
         label_codes = encoder._adopt(survey)
@@ -168,26 +171,10 @@ class TableEncoder(CodeNames, BaseEstimator):
         other.cut_points_ = cut_points
         return other
 
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the features; empty if they have none."""
-        return tuple(str(name) for name in getattr(self, "feature_names_in_", ()))
-
-    @property
-    def schema_(self) -> tuple[ColumnSchema, ...]:
-        """What each column of training was taken for."""
-        names = self.feature_names or tuple(map(str, range(self.n_features_in_)))
-        return describe_columns(
-            names,
-            self.dtypes_,
-            self.is_nominal_,
-            self.categories_,
-            self.numbers_seen_,
-            self.orders_,
-        )
-
     def read_numbers(self, table: RawTable, i: int, feature: int) -> NDArray[np.float64]:
         """Return column i of a table as the numbers of a feature; NaN where missing."""
+        if feature in self.dates_:
+            return table.dates(i, self.dates_[feature])
         values = table.numeric(i, texts_are_missing=feature in self._texts_are_missing)
         return np.where(np.isin(values, self._number_marks), np.nan, values)
 
@@ -199,9 +186,10 @@ class TableEncoder(CodeNames, BaseEstimator):
         if y is not None:
             check_consistent_length(X, y)
         weight = _check_weight(sample_weight, table.n_rows)
-        kinds = kinds_of_columns(table, self, self.feature_names, warn=True)
-        raw = RawColumns.read(table, self, kinds, self.feature_names)
-        survey = raw.survey(weight, summarise=self.missing == "impute").settle()
+        kinds = kinds_of_columns(table, self, self.column_names)
+        raw = RawColumns.read(table, self, kinds, self.column_names)
+        survey = raw.survey(weight, summarise=self.missing == "impute")
+        survey = survey.settle(reads_dates=self.date_features is not None)
         label_codes = self._adopt(survey)
         self.dtypes_ = [table.dtype(i) for i in range(table.n_columns)]
         columns, weight, counted = self._keep_counted(raw, label_codes, weight)
@@ -225,10 +213,18 @@ class TableEncoder(CodeNames, BaseEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
         weight = _check_weight(sample_weight, table.n_rows)
         kinds: list[Kind] = [
-            "ordered" if i in self.orders_ else "nominal" if nominal else "numeric"
-            for i, nominal in enumerate(self.is_nominal_.tolist())
+            "ordered"
+            if i in self.orders_
+            else "date"
+            if i in self.dates_
+            else "nominal"
+            if nominal
+            else "numeric"
+            for i, nominal in enumerate(self.is_nominal_[: self.n_features_in_].tolist())
         ]
-        raw = RawColumns.read(table, self, kinds, self.feature_names)
+        raw = RawColumns.read(
+            table, self, kinds, self.column_names, dates=self.dates_, parts=self.parts_
+        )
         survey = raw.survey(weight)
         other, label_codes = self.extend(survey)
         columns, _, _ = other._keep_counted(raw, label_codes, weight)
@@ -253,13 +249,14 @@ class TableEncoder(CodeNames, BaseEstimator):
         numbers = [f for f in survey.features if isinstance(f, NumberCounts)]
         self.is_nominal_ = survey.is_nominal
         self.orders_ = survey.list_orders(marks)
+        self.dates_, self.parts_ = survey.dates, survey.parts
         self.prepare()
         coded = [f.to_categories(marks, self.missing) for f in survey.label_counts()]
         self.categories_ = [categories for categories, _ in coded]
         self.missing_seen_ = self._find_missing(numbers)
         self.numbers_seen_ = [(f.least, f.largest, f.missing_share) for f in numbers]
         self.means_ = [f.mean for f in numbers] if self.missing == "impute" else []
-        self.dtypes_ = [""] * len(survey.features)
+        self.dtypes_ = [""] * survey.n_columns
         return [codes for _, codes in coded]
 
     def _find_missing(self, numbers: Sequence[NumberCounts]) -> NDArray[np.bool_]:
@@ -273,7 +270,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         weight: NDArray[np.float64] | None,
     ) -> tuple[Columns, NDArray[np.float64] | None, Any]:
         """Return the rows of positive weight, their weights and their places."""
-        columns = raw.to_columns(self.is_nominal_, label_codes)
+        columns = raw.to_columns(self.is_nominal_, label_codes, self.dates_, self.parts_)
         for values, mean in zip(columns.values, self.means_, strict=False):
             values[np.isnan(values)] = mean
         if weight is None or weight.all():
@@ -287,6 +284,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         check_choice("unseen", self.unseen, ("backoff", "error"))
         check_choice("declared", self.declared, ("ignore", "count"))
         mark_keys(self.missing_values)
+        check_forms(self.date_features)
         if isinstance(self.discretizer, str):
             as_discretizer(self.discretizer)
 
@@ -294,12 +292,12 @@ class TableEncoder(CodeNames, BaseEstimator):
         """Note what reading needs of the parameters."""
         self.marks = mark_keys(self.missing_values)
         self._number_marks = np.array([as_float(mark) for mark in list_numbers(self.marks)])
-        names, n = getattr(self, "feature_names_in_", ()), len(self.is_nominal_)
+        names, n = getattr(self, "feature_names_in_", ()), len(self.is_nominal_) - len(self.parts_)
         chosen = choose_columns("numeric_features", self.numeric_features, n, names)
         self._texts_are_missing: list[int] = np.flatnonzero(chosen).tolist()
         self._watch = UnseenWatch(int(self.is_nominal_.sum()) + len(self.orders_))
         # Numbers that mean missing need a closer look than `read_single_row` takes.
-        self._reads_single_rows = len(names) > 0 and not len(self._number_marks)
+        self._reads_single_rows = len(names) > 0 and not len(self._number_marks) and not self.dates_
 
     def _read_columns(self, table: RawTable, model: Any) -> Columns:
         nominal = np.flatnonzero(self.is_nominal_).tolist()
@@ -307,18 +305,26 @@ class TableEncoder(CodeNames, BaseEstimator):
         codes = np.empty((len(nominal), table.n_rows), dtype=np.int32)
         for at, i in enumerate(nominal):
             codes[at] = self._code_nominal(table, i, at, model)
-        plain = [i for i in numeric if i not in self.orders_]
+        n = self.n_features_in_
+        plain = [i for i in numeric if i < n and i not in self.orders_ and i not in self.dates_]
         values = table.numeric_values(plain, self._texts_are_missing)
         if len(self._number_marks):
             values[np.isin(values, self._number_marks)] = np.nan
-        if self.orders_:
+        if len(plain) < len(numeric):
             plain_values, values = values, np.empty((len(numeric), table.n_rows))
-            values[[i not in self.orders_ for i in numeric]] = plain_values
+            values[[i in plain for i in numeric]] = plain_values
             for at, i in enumerate(self.orders_):
-                values[numeric.index(i)] = self._rank(table, i, len(nominal) + at, model)
+                if i < n:
+                    values[numeric.index(i)] = self._rank(table, i, len(nominal) + at, model)
+            for i, form in self.dates_.items():
+                values[numeric.index(i)] = table.dates(i, form)
+            for at, (i, part) in enumerate(self.parts_, len(numeric) - len(self.parts_)):
+                values[at] = take_part(part, values[numeric.index(i)])
         if (self.missing, self.unseen) != ("value", "backoff") and not self.ignores_missing:
             for at, i in enumerate(numeric):
-                self._treat_missing(values[at], at, table.name(i))
+                self._treat_missing(
+                    values[at], at, table.name(i if i < n else self.parts_[i - n][0])
+                )
         return Columns(codes, values, self.is_nominal_)
 
     def _code_nominal(self, table: RawTable, i: int, at: int, model: Any) -> NDArray[np.int32]:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.data.encoding.encoder import TableEncoder
+from priorwise.data.survey.labels import LabelCounts
 from priorwise.data.survey.numbers import NumberCounts
-from priorwise.data.survey.survey import Feature, LabelCounts, Survey
+from priorwise.data.survey.survey import Feature, Survey
 from priorwise.data.tables.categories import Categories, sorted_labels
 from priorwise.data.tables.label_keys import label_key
 
@@ -135,4 +136,5 @@ def _reads_alike(a: TableEncoder, b: TableEncoder) -> bool:
         and all(map(np.array_equal, a.cut_points_, b.cut_points_))
         and a.orders_.keys() == b.orders_.keys()
         and all(a.orders_[i].labels == b.orders_[i].labels for i in a.orders_)
+        and a.parts_ == b.parts_
     )

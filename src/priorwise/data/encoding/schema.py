@@ -14,6 +14,7 @@ from priorwise.common.registered import with_registered_methods
 from priorwise.common.runtime import warn_user
 from priorwise.common.texts import count, show_percent
 from priorwise.data.tables.categories import Categories, code_numbers, name_bins, name_ranks
+from priorwise.data.tables.dates import DateSeconds, Part, name_parts, show_date
 from priorwise.data.tables.label_keys import NominalColumn, parse_number
 from priorwise.data.tables.raw_table import RawTable
 
@@ -28,6 +29,46 @@ class CodeNames:
     cut_points_: list[NDArray[np.float64]]
     missing_seen_: NDArray[np.bool_]
     means_: list[float]
+    dates_: dict[int, str]  # forms of the columns of dates
+    parts_: list[Part]  # of these dates, in the order of the features that they are
+    n_features_in_: int
+    dtypes_: list[str]
+    numbers_seen_: list[tuple[float, float, float]]
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the columns of a table; empty if they have none."""
+        return tuple(str(name) for name in getattr(self, "feature_names_in_", ()))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features, which are columns and parts of dates; empty if they have none."""
+        names = self.column_names
+        return (*names, *name_parts(names, self.parts_)) if names else ()
+
+    @property
+    def feature_labels(self) -> tuple[str, ...]:
+        """Names of the features; "x0", "x1" and so on for columns without names."""
+        names = self.column_names or tuple(f"x{i}" for i in range(self.n_features_in_))
+        return (*names, *name_parts(names, self.parts_))
+
+    @property
+    def schema_(self) -> tuple[ColumnSchema, ...]:
+        """What each column of training was taken for."""
+        return self.describe_features()[: self.n_features_in_]
+
+    def describe_features(self) -> tuple[ColumnSchema, ...]:
+        """Return what each feature is: each column of training, then the parts of dates."""
+        names = self.column_names or tuple(map(str, range(self.n_features_in_)))
+        return describe_columns(
+            (*names, *name_parts(names, self.parts_)),
+            [*self.dtypes_, *[""] * len(self.parts_)],
+            self.is_nominal_,
+            self.categories_,
+            self.numbers_seen_,
+            self.orders_,
+            self.dates_,
+        )
 
     @property
     def ordered_places(self) -> list[int]:
@@ -58,7 +99,8 @@ class CodeNames:
         if self.is_nominal_[feature]:
             return ["missing" if x is None else x for x in self.category_labels(feature)]
         order, points = self.orders_.get(feature), self.cut_points_[place]
-        bins = name_bins(points) if order is None else name_ranks(order, points)
+        is_date = feature in self.dates_
+        bins = name_bins(points, is_date=is_date) if order is None else name_ranks(order, points)
         return [*bins, "missing"] if self.missing_seen_[place] else bins
 
     def label_codes(self, feature: int, labels: Sequence[Hashable]) -> NDArray[np.int32]:
@@ -103,13 +145,16 @@ class CodeNames:
         order = self.orders_.get(feature)
         if order is not None and 0.0 <= threshold < len(order.labels):
             return str(order.labels[int(threshold)])
-        return f"{threshold:.{digits}g}"
+        return show_date(threshold) if feature in self.dates_ else f"{threshold:.{digits}g}"
 
     def rank_labels(self, feature: int, values: NDArray[np.float64]) -> NDArray[Any]:
-        """Return values of a numeric feature as objects: ranks as their labels, None for NaN."""
+        """Return values of a numeric feature as objects: ranks as labels, dates, None for NaN."""
         cells = np.empty(len(values), dtype=object)
         order, known = self.orders_.get(feature), ~np.isnan(values)
-        if order is None:
+        if feature in self.dates_:
+            for at in np.flatnonzero(known).tolist():
+                cells[at] = DateSeconds(values[at])
+        elif order is None:
             cells[known] = values[known]
         else:
             ranks = np.clip(np.rint(values[known]), 0, len(order.labels) - 1).astype(int)
@@ -140,10 +185,10 @@ class ColumnSchema:
     """What one column of training was taken for."""
 
     name: str
-    kind: str  # "numeric", "nominal" or "ordered"
+    kind: str  # "numeric", "nominal", "ordered" or "date"
     dtype: str  # type in training; empty if the rows were read in batches
     labels: tuple[Hashable, ...] | None  # of a nominal or ordered column, without missing ones
-    least: float | None  # of a numeric column; None if it has no numbers
+    least: float | None  # of numbers, of dates in seconds since 1970; None if there are none
     largest: float | None
     missing_share: float
 
@@ -259,10 +304,11 @@ def describe_columns(
     categories: Sequence[Categories],
     numbers: Sequence[tuple[float, float, float]],
     orders: Mapping[int, Categories],
+    dates: Mapping[int, str],
 ) -> tuple[ColumnSchema, ...]:
     """Describe columns by their labels and by what `describe_numbers` returns.
 
-    `orders` are the labels of the columns that are ordered categories.
+    `orders` are the labels of the columns that are ordered categories, `dates` the forms of dates.
     """
     labels, limits = iter(categories), iter(numbers)
     columns = []
@@ -281,7 +327,8 @@ def describe_columns(
                 columns.append(ColumnSchema(name, "ordered", dtype, ordered, None, None, share))
                 continue
             low, high = (None, None) if np.isnan(least) else (least, largest)
-            columns.append(ColumnSchema(name, "numeric", dtype, None, low, high, share))
+            kind = "date" if i in dates else "numeric"
+            columns.append(ColumnSchema(name, kind, dtype, None, low, high, share))
     return tuple(columns)
 
 
@@ -335,7 +382,7 @@ def _check_column(
     unseen = outside = 0.0
     name = f"column {schema.name!r}"
     try:
-        if schema.kind != "numeric":
+        if schema.kind not in ("numeric", "date"):
             column = table.nominal(i, keep_marks=True)
             categories = encoder.orders_.get(feature)
             if categories is None:
@@ -363,9 +410,13 @@ def _check_column(
                 is_outside = (numbers < schema.least) | (numbers > schema.largest)
                 outside = float(is_outside.mean())
                 if outside:
+                    kind, show = "numbers", "{:g}".format
+                    if schema.kind == "date":
+                        kind, show = "dates", show_date
                     problems.append(
-                        f"{name}: {show_percent(outside)} of its numbers lie outside of training's "
-                        f"{schema.least:g}..{schema.largest:g}, such as {numbers[is_outside][0]:g}"
+                        f"{name}: {show_percent(outside)} of its {kind} lie outside of training's "
+                        f"{show(schema.least)}..{show(schema.largest)}, such as "
+                        f"{show(float(numbers[is_outside][0]))}"
                     )
     except (TypeError, ValueError) as error:
         return ColumnCheck(schema.name, problems=(str(error),))

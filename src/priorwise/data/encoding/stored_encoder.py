@@ -12,6 +12,7 @@ from priorwise.common.stored.checks import check_numbers, is_array, require
 from priorwise.common.stored.values import StateType
 from priorwise.data.encoding.encoder import TableEncoder
 from priorwise.data.tables.categories import Categories
+from priorwise.data.tables.dates import FORMS, PARTS, Part
 from priorwise.data.tables.label_keys import USUAL_MARKS, MarkKeys, mark_keys
 
 
@@ -48,6 +49,8 @@ def _store_encoder(encoder: TableEncoder) -> dict[str, Any]:
         "is_nominal": encoder.is_nominal_,
         "categories": encoder.categories_,
         "orders": [[i, order.labels] for i, order in encoder.orders_.items()],
+        "dates": [[i, form] for i, form in encoder.dates_.items()],
+        "parts": [[i, part] for i, part in encoder.parts_],
         "missing_seen": encoder.missing_seen_,
         "means": np.array(encoder.means_ or [0.0] * len(points)),
         "numbers_seen": np.array(encoder.numbers_seen_).reshape(len(points), 3),
@@ -66,14 +69,16 @@ def _restore_encoder(stored: Any) -> TableEncoder:
         and all(isinstance(labels, Categories) for labels in categories),
         "every nominal column needs labels",
     )
+    dates, parts = _restore_dates(stored.get("dates", []), stored.get("parts", []), is_nominal)
+    n_columns = len(is_nominal) - len(parts)
     dtypes, names = stored["dtypes"], stored["names"]
     require(
         isinstance(dtypes, list)
-        and len(dtypes) == len(is_nominal)
+        and len(dtypes) == n_columns
         and all(isinstance(dtype, str) for dtype in dtypes),
         "every column needs a type",
     )
-    require(names is None or is_array(names, object, len(is_nominal)), "every column needs a name")
+    require(names is None or is_array(names, object, n_columns), "every column needs a name")
     parameters = stored["parameters"]
     require(
         isinstance(parameters, dict) and "missing_values" in parameters,
@@ -81,7 +86,8 @@ def _restore_encoder(stored: Any) -> TableEncoder:
     )
     encoder = TableEncoder(**parameters)
     encoder.check_parameters()
-    encoder.n_features_in_ = len(is_nominal)
+    encoder.n_features_in_ = n_columns
+    encoder.dates_, encoder.parts_ = dates, parts
     if names is not None:
         encoder.feature_names_in_ = names
     encoder.is_nominal_, encoder.categories_, encoder.dtypes_ = is_nominal, categories, dtypes
@@ -96,6 +102,26 @@ def _restore_encoder(stored: Any) -> TableEncoder:
     encoder.numbers_seen_ = list(map(tuple, seen.tolist()))
     encoder.prepare()
     return encoder
+
+
+def _restore_dates(
+    dates: Any, parts: Any, is_nominal: NDArray[np.bool_]
+) -> tuple[dict[int, str], list[Part]]:
+    """Return the forms of columns of dates and their parts; files of old versions have none."""
+    for pairs in (dates, parts):
+        is_right = isinstance(pairs, list) and all(
+            isinstance(one, list) and len(one) == 2 and type(one[0]) is int for one in pairs
+        )
+        require(is_right, "dates and their parts must be pairs")
+    n = len(is_nominal) - len(parts)
+    require(n > 0 and not is_nominal[n:].any(), "parts of dates must be numbers")
+    require(
+        all(0 <= i < n and not is_nominal[i] and form in FORMS for i, form in dates),
+        "dates must be numeric columns in a known form",
+    )
+    forms: dict[int, str] = dict(dates)
+    require(all(i in forms and part in PARTS for i, part in parts), "parts must be those of dates")
+    return forms, [(i, part) for i, part in parts]
 
 
 def _restore_orders(

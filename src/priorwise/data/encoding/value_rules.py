@@ -31,6 +31,10 @@ class ValueRules:
     is read as -1 or NaN is an error. Other texts of a numeric feature are an error too, or missing
     with `ignores_texts`. A feature that `is_ordered` is looked up as a nominal one, and its codes
     are ranks: -1, which is all that is refused, becomes `missing`.
+
+    `source` is the column that the value stands in. One of dates has the `form` that they have as
+    texts, and is read as seconds since 1970; a feature that is a `part` of a date is what
+    `take_part` makes of these seconds.
     """
 
     name: str
@@ -39,6 +43,9 @@ class ValueRules:
     refuses_unknown: bool = False
     ignores_texts: bool = False
     is_ordered: bool = False
+    source: int = 0
+    form: str | None = None
+    part: str | None = None
     texts: dict[str, float] = field(default_factory=dict)
     numbers: dict[float, float] = field(default_factory=dict)
     booleans: dict[bool, float] = field(default_factory=dict)
@@ -82,8 +89,9 @@ def describe_reading(encoder: TableEncoder, names: tuple[str, ...]) -> list[Valu
     impute, strict = encoder.missing == "impute", encoder.unseen == "error"
     if strict and encoder.ignores_missing:
         raise ValueError("unseen='error' with missing='ignore' has no rules outside of Python")
+    n_columns = encoder.n_features_in_
     ignores_texts = choose_columns(
-        "numeric_features", encoder.numeric_features, len(names), encoder.feature_names
+        "numeric_features", encoder.numeric_features, n_columns, encoder.column_names
     )
     categories, numeric = iter(encoder.categories_), iter(range(len(encoder.cut_points_)))
     result = []
@@ -91,7 +99,7 @@ def describe_reading(encoder: TableEncoder, names: tuple[str, ...]) -> list[Valu
         if nominal:
             labels = next(categories)
             missing: float = labels.mode_code if impute and labels.labels else labels.missing_code
-            rules = ValueRules(names[i], True, missing, strict)
+            rules = ValueRules(names[i], True, missing, strict, source=i)
             known = [label_key(label) for label in labels.labels if label is not None]
             for key in [*known, *encoder.marks, (bool, False), (bool, True), 0.0, 1.0]:
                 code = labels.find(key, int(missing))
@@ -101,15 +109,29 @@ def describe_reading(encoder: TableEncoder, names: tuple[str, ...]) -> list[Valu
             continue
         at = next(numeric)
         missing = encoder.means_[at] if impute else np.nan
+        if i in encoder.dates_ or i >= n_columns:
+            source, part = encoder.parts_[i - n_columns] if i >= n_columns else (i, None)
+            form = encoder.dates_[source]
+            strict_here = strict and not impute and not encoder.missing_seen_[at]
+            rules = ValueRules(
+                names[i], False, missing, strict_here, source=source, form=form, part=part
+            )
+            for key in encoder.marks:
+                if isinstance(key, str):
+                    rules.add(key, np.nan)
+            result.append(rules)
+            continue
         strict_here = strict and not impute and not encoder.missing_seen_[at]
         order = encoder.orders_.get(i)
         if order is None:
-            rules = ValueRules(names[i], False, missing, strict_here, bool(ignores_texts[i]))
+            rules = ValueRules(
+                names[i], False, missing, strict_here, bool(ignores_texts[i]), source=i
+            )
             for key in encoder.marks:
                 rules.add(key, missing)
         else:
             missing = -1.0 if strict_here else missing
-            rules = ValueRules(names[i], True, missing, strict, is_ordered=True)
+            rules = ValueRules(names[i], True, missing, strict, is_ordered=True, source=i)
             known = [label_key(label) for label in order.labels]
             for key in [*encoder.marks, *known, (bool, False), (bool, True), 0.0, 1.0]:
                 code = order.find(key, -1)

@@ -1,23 +1,28 @@
-"""CSV files, a block of text at a time, whose quotes are all closed."""
+"""Files of delimited text, such as CSV: read a block at a time, or whole."""
 
 from __future__ import annotations
 
 import io
-import re
-from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from priorwise.common.files import open_data_file
 from priorwise.common.runtime import KIB, MIB
 from priorwise.data.columns import MISSING_MARKS
+from priorwise.data.sources.csv_problems import (
+    RecordCounter,
+    describe_problem,
+    find_header_lines,
+    is_cut,
+    list_options,
+)
+from priorwise.data.sources.number_marks import guess_type, is_grouped, ungroup
 from priorwise.data.sources.part import (
     FilePart,
     SourceError,
@@ -25,201 +30,192 @@ from priorwise.data.sources.part import (
     import_arrow,
     naming_the_file,
 )
+from priorwise.data.sources.row_scan import RowScan, ScannedFile
+from priorwise.data.sources.text_dialect import (
+    PLAIN,
+    RECOGNISED,
+    SAMPLE_BYTES,
+    DecodedFile,
+    FileOptions,
+    TextDialect,
+    recognise,
+)
 from priorwise.data.tables.column_kinds import column_families, name_commonest
 from priorwise.data.tables.label_keys import parse_number
-
-QUOTE, NEWLINE, ENDS = ord('"'), ord("\n"), b",\n\r"
-IS_EDGE = np.isin(np.arange(256), list(ENDS + b'"'))
-"""Of each byte, whether a quote may open behind it and close before it, or it is a quote."""
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_BLOCK_BYTES = MIB
-
-
-class QuoteCheck:
-    """Follows the quoted values of a CSV file, block after block.
-
-    A quote opens a value at its beginning and is a letter elsewhere. A quoted value ends with a
-    quote; two of them are a letter. ValueError, which has the line of the opening quote, at a value
-    that goes on behind the line it begins in and does not end before a comma or the end of a line,
-    or that the file ends in.
-    """
-
-    def __init__(self) -> None:
-        self._line = 1  # of the first byte of the next block
-        self._opened = 0  # line of the quote that is open; 0 if none is
-        self._has_lines = False  # whether the open value has the end of a line
-        self._before = NEWLINE  # last byte
-        self._held = b""  # quotes at the end of a block, of which the next byte decides
-        self._is_start = True
-
-    def add(self, block: bytes | memoryview) -> None:
-        content = b"".join((self._held, block))
-        if self._is_start:
-            content, self._is_start = content.removeprefix(BYTE_ORDER_MARK), False
-        decided = content.rstrip(b'"')
-        self._held = content[len(decided) :]
-        values = np.frombuffer(decided, dtype=np.uint8)
-        if not len(values):
-            return
-        newlines = np.flatnonzero(values == NEWLINE)
-        quotes = np.flatnonzero(values == QUOTE)
-        if not self._follow_pairs(values, quotes, newlines):
-            self._follow_each(decided, quotes.tolist(), newlines.tolist())
-        self._line += len(newlines)
-        self._before = int(values[-1])
-
-    def finish(self) -> None:
-        """Say that the file ends."""
-        self.add(b"\n")
-        if self._opened:
-            raise self._error()
-
-    def _follow_pairs(
-        self, values: NDArray[np.uint8], quotes: NDArray[np.intp], newlines: NDArray[np.intp]
-    ) -> bool:
-        """Follow the quotes at once if every second one closes; else return False.
-
-        They open behind and close before a comma, the end of a line or a quote.
-        """
-        was_open = bool(self._opened)
-        opening, closing = quotes[int(was_open) :: 2], quotes[1 - was_open :: 2]
-        before = np.append(np.uint8(self._before), values)[opening]
-        if not (IS_EDGE[before].all() and IS_EDGE[values[closing + 1]].all()):
-            return False
-        # A quote that opens behind a quote is the second of a pair inside of a value.
-        starts = opening[before != QUOTE]
-        if was_open == (len(quotes) % 2 == 1):
-            self._opened = 0
-        elif len(starts):
-            n_before = int(np.searchsorted(newlines, starts[-1]))
-            self._opened, self._has_lines = self._line + n_before, n_before < len(newlines)
-        else:
-            self._has_lines |= len(newlines) > 0
-        return True
-
-    def _follow_each(self, values: bytes, quotes: list[int], newlines: list[int]) -> None:
-        """Follow the quotes one by one."""
-        since, skip = 0, -1
-        for at in quotes:
-            if at == skip:
-                continue
-            n_before = bisect(newlines, at)
-            if not self._opened:
-                if (values[at - 1] if at else self._before) in ENDS:
-                    self._opened, self._has_lines = self._line + n_before, False
-                    since = n_before
-            elif values[at + 1] == QUOTE:
-                skip = at + 1
-            elif (self._has_lines or n_before > since) and values[at + 1] not in ENDS:
-                raise self._error()
-            else:
-                self._opened = 0
-        self._has_lines |= len(newlines) > since
-
-    def _error(self) -> ValueError:
-        return ValueError(f"line {self._opened} has a quote that is not closed")
-
-
-class QuoteCheckedFile(io.RawIOBase):
-    """A CSV file whose quotes are checked while it is read; SourceError names its place."""
-
-    def __init__(self, file: IO[bytes], name: str) -> None:
-        self._file, self._place, self._check = file, name, QuoteCheck()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        n_read = int(self._file.readinto(buffer))  # type: ignore[attr-defined]
-        try:
-            if n_read:
-                self._check.add(memoryview(buffer)[:n_read])
-            else:
-                self._check.finish()
-        except ValueError as error:
-            raise SourceError(str(error), self._place) from None
-        return n_read
-
-    def close(self) -> None:
-        if not self.closed:
-            self._file.close()
-        super().close()
-
-
-def check_quotes(file: IO[bytes], name: str) -> None:
-    """Raise SourceError if a CSV file has a quote that is not closed."""
-    with QuoteCheckedFile(file, name) as checked:
-        buffer = bytearray(_BLOCK_BYTES)
-        while checked.readinto(buffer):
-            pass
-
 
 _FIRST_BLOCKS = (4 * MIB, 32 * MIB, 256 * MIB)
 """Bytes of the block that shows what columns hold: the first of these that has a whole row."""
 _MAX_BLOCK_BYTES, _MIN_BLOCK_BYTES = MIB, 32 * KIB
 """Of the blocks that are read; pyarrow keeps about 40 of them."""
-_COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
 
 
 @dataclass(frozen=True)
 class CsvPart(FilePart):
-    """A CSV file, plain or gzipped, with a line of names.
+    """A file of delimited text, plain or compressed, with a line of names.
 
     A column holds what the first block of the file with a value of that column holds: numbers,
-    booleans, or else text, dates included. A later value of another kind is an error. Columns in
-    `texts` hold text. A field that is one of `marks` is missing.
+    booleans, or else text, dates and numbers with leading zeros included. A later value of another
+    kind is an error. Columns in `texts` hold text. A field that is one of `marks` is missing.
     """
 
+    options: FileOptions = RECOGNISED
     marks: tuple[str, ...] = MISSING_MARKS
     texts: frozenset[str] = frozenset()
+    dialect: TextDialect = PLAIN
+
+    def recognise(self) -> CsvPart:
+        """Return the file as it is to be read."""
+        with naming_the_file("the file cannot be read as CSV", self.name):
+            with open_data_file(self.path) as file:
+                sample, more = file.read(SAMPLE_BYTES), file.read(1)
+            dialect = recognise(sample, self.options, self.marks, self.name, is_whole=not more)
+        return replace(self, dialect=dialect)
+
+    def read_whole(self) -> Any:
+        """Return all rows as an Arrow table, whose columns hold what all of their values are."""
+        arrow = import_arrow("reading CSV")
+        from pyarrow import csv
+
+        with naming_the_file("the file cannot be read as CSV", self.name):
+            with self._open_text() as file:
+                content = file.read()
+            scan, view = RowScan(self.dialect.separator), memoryview(content)
+            for start in range(0, len(view), _MAX_BLOCK_BYTES):
+                scan.add(view[start : start + _MAX_BLOCK_BYTES])
+            scan.finish()
+            texts = {self._names[place] for place in scan.zeros} | self.texts
+            types, block_bytes = dict.fromkeys(texts, arrow.string()), MIB
+            while True:
+                options = self._options(types, None, block_bytes)
+                options[1].newlines_in_values = scan.has_long_values
+                try:
+                    source = arrow.BufferReader(arrow.py_buffer(content))
+                    table = csv.read_csv(source, *options)
+                except arrow.ArrowInvalid as error:
+                    if is_cut(error) and block_bytes < _FIRST_BLOCKS[-1]:
+                        block_bytes *= 8
+                        continue
+                    problem = self._find_problem(types, self._names)
+                    raise SourceError(problem or str(error), self.name) from error
+                dates = [f.name for f in table.schema if arrow.types.is_temporal(f.type)]
+                if not dates:
+                    return self._drop_unnamed(self._ungroup(table, self._find_grouped(table)))
+                types |= dict.fromkeys(dates, arrow.string())
+
+    def _find_grouped(self, table: Any) -> list[str]:
+        """Columns of a table of all rows whose texts are numbers with groups of thousands."""
+        marks = self.dialect.thousands, self.dialect.decimal
+        texts = [n for n in table.column_names if str(table.field(n).type) == "string"]
+        return [
+            name
+            for name in texts
+            if name not in self.texts and is_grouped(table.column(name).drop_null(), *marks)
+        ]
+
+    def _drop_unnamed(self, table: Any) -> Any:
+        empty = [name for name in self._unnamed if table.column(name).null_count == len(table)]
+        return table.drop_columns(empty) if empty else table
 
     @cached_property
-    def _first_block(self) -> tuple[Any, int]:
-        """Names and types of the columns in the first block, and its length in bytes.
+    def _names(self) -> list[str]:
+        """Names of the columns; those without one are called by their places."""
+        return [(name.strip() and name) or f"column {i + 1}" for i, name in enumerate(self._given)]
+
+    @property
+    def _unnamed(self) -> list[str]:
+        return [n for n, given in zip(self._names, self._given, strict=True) if not given.strip()]
+
+    @cached_property
+    def _given(self) -> list[str]:
+        """Names of the columns in the file."""
+        schema = self._first_block[0]
+        check_names([name for name in schema.names if name.strip()], self.name)
+        return list(schema.names)
+
+    @cached_property
+    def _n_header_lines(self) -> int:
+        """Number of lines before the rows, if a column has no name; else those before the names."""
+        dialect = self.dialect
+        if all(name.strip() for name in self._given):
+            return dialect.n_skipped
+        with self._open_text() as file:
+            for _ in range(dialect.n_skipped):
+                file.readline()
+            return dialect.n_skipped + find_header_lines(file, dialect.separator)
+
+    @cached_property
+    def _first_block(self) -> tuple[Any, int, dict[int, int]]:
+        """Names and types of the columns in the first block, its length, and leading zeros.
 
         The block is made longer until the line of names and a row are in it.
         """
         arrow = import_arrow("reading CSV")
-        for block_bytes in _FIRST_BLOCKS[:-1]:
+        for block_bytes in _FIRST_BLOCKS:
+            # Reading on ahead would take many times the first block.
+            with self._open_text() as file:
+                start = file.read(block_bytes + _MAX_BLOCK_BYTES)
+                is_whole = not file.read(1)
+            scan = RowScan(self.dialect.separator)
+            scan.add(start)
+            if is_whole:
+                scan.finish()
+            # One thread knows the numbers of rows, which its errors name.
+            options = self._options({}, None, block_bytes, use_threads=False, is_start=True)
             try:
-                return self._read_schema(block_bytes), block_bytes
-            except arrow.ArrowInvalid as error:
-                check_quotes(open_data_file(self.path), self.name)
-                if not _is_cut(error):
-                    raise
-        return self._read_schema(_FIRST_BLOCKS[-1]), _FIRST_BLOCKS[-1]
+                from pyarrow import csv
 
-    def _read_schema(self, block_bytes: int) -> Any:
-        # Reading on ahead would take many times the first block.
-        with open_data_file(self.path) as file:
-            start = io.BytesIO(file.read(block_bytes + _MAX_BLOCK_BYTES))
-        # One thread knows the numbers of rows, which its errors name.
-        with self._open({}, None, block_bytes, use_threads=False, source=start) as reader:
-            return reader.schema
+                with csv.open_csv(io.BytesIO(start), *options) as reader:
+                    return reader.schema, block_bytes, scan.zeros
+            except arrow.ArrowInvalid as error:
+                if not is_cut(error) or block_bytes == _FIRST_BLOCKS[-1]:
+                    self._check_rows()
+                    counter = self._count_records(is_start=True)
+                    problem, _ = describe_problem(str(error), [], counter)
+                    raise SourceError(problem, self.name) from error
+        raise AssertionError
+
+    def _check_rows(self) -> None:
+        """Raise if the rest of the file has a quote that is not closed."""
+        with self._open_scanned() as file:
+            while file.read(_MAX_BLOCK_BYTES):
+                pass
+
+    @cached_property
+    def _grouped(self) -> set[str]:
+        """Columns of numbers with groups of thousands; filled with `_types`."""
+        return set()
 
     @cached_property
     def _types(self) -> dict[str, Any]:
         arrow = import_arrow("reading CSV")
         with naming_the_file("the file cannot be read as CSV", self.name):
-            schema = self._first_block[0]
-            check_names(schema.names, self.name)
-            types = {field.name: field.type for field in schema}
-            types |= {name: arrow.string() for name in self.texts if name in types}
-            return types | self._resolve([n for n in types if arrow.types.is_null(types[n])])
+            schema, _, zeros = self._first_block
+            kinds = dict(zip(self._names, (field.type for field in schema), strict=True))
+            texts = [self._names[place] for place in zeros] + [n for n in self.texts if n in kinds]
+            kinds |= dict.fromkeys(texts, arrow.string())
+            unknown = [name for name, kind in kinds.items() if arrow.types.is_null(kind)]
+            if self.dialect.thousands:
+                found = [n for n, k in kinds.items() if arrow.types.is_string(k) and n not in texts]
+                kinds |= self._resolve(found, whole_block=True)
+            return kinds | self._resolve(unknown)
 
-    def _resolve(self, empty: list[str]) -> dict[str, Any]:
-        """Types of columns that the first block has no value of: read on until one has."""
+    def _resolve(self, names: list[str], whole_block: bool = False) -> dict[str, Any]:
+        """Types of columns by the first values of the file; reads on until each has one."""
         arrow = import_arrow("reading CSV")
         found: dict[str, Any] = {}
-        if not empty:
+        if not names:
             return found
-        with self._open(dict.fromkeys(empty, arrow.string()), empty) as reader:
+        with self._open(dict.fromkeys(names, arrow.string()), names) as reader:
             for block in reader:
-                for name in (n for n in empty if n not in found):
+                for name in (n for n in names if n not in found):
                     values = block.column(name).drop_null()
                     if len(values):
-                        found[name] = _guess_type(arrow, values)
-                if len(found) == len(empty):
+                        if is_grouped(values, self.dialect.thousands, self.dialect.decimal):
+                            self._grouped.add(name)
+                        found[name] = guess_type(
+                            values, self.dialect.thousands, self.dialect.decimal
+                        )
+                if whole_block or len(found) == len(names):
                     break
         return found
 
@@ -227,7 +223,14 @@ class CsvPart(FilePart):
         arrow = import_arrow("reading CSV")
         types = {name: self._reading_type(name, None) for name in self._types}
         families = column_families(arrow.schema(list(types.items())).empty_table())
-        return {name: "text" if f == "category" else f for name, f in families.items()}
+        families |= dict.fromkeys(self._grouped, "number")
+        # A separator at the end of each line makes a column of nothing.
+        empty = {name for name in self._unnamed if families[name] == "unknown"}
+        return {
+            name: "text" if f == "category" else f
+            for name, f in families.items()
+            if name not in empty
+        }
 
     def frames(self, names: list[str], batch_rows: int, target: str | None) -> Iterator[Any]:
         block_bytes = max(_MIN_BLOCK_BYTES, min(batch_rows * len(names) // 2, _MAX_BLOCK_BYTES))
@@ -246,17 +249,17 @@ class CsvPart(FilePart):
                     rest = block.slice(min(skip, block.num_rows))
                     skip -= block.num_rows - rest.num_rows
                     if rest.num_rows:
-                        yield arrow.Table.from_batches([rest])
+                        yield self._ungroup(arrow.Table.from_batches([rest]), self._grouped)
                     n_rows += rest.num_rows
         except SourceError:
             raise
         except Exception as error:
             if type(error) is MemoryError:
                 raise
-            if _is_cut(error) and block_bytes < _FIRST_BLOCKS[-1]:
+            if is_cut(error) and block_bytes < _FIRST_BLOCKS[-1]:
                 yield from self._read_blocks(names, target, 8 * block_bytes, n_rows)
                 return
-            check_quotes(open_data_file(self.path), self.name)
+            self._check_rows()
             problem = self._find_problem(types, names) or str(error)
             raise SourceError(
                 f"the rows cannot be read ({problem}); text is missing in a column named in "
@@ -264,21 +267,37 @@ class CsvPart(FilePart):
                 f"{self.path}, after row {n_rows}",
             ) from error
 
+    def _ungroup(self, table: Any, names: Collection[str]) -> Any:
+        """Make numbers of the columns that have groups of thousands."""
+        arrow = import_arrow("reading CSV")
+        for name in set(names).intersection(table.column_names):
+            texts = table.column(name).combine_chunks()
+            try:
+                values = ungroup(texts, self.dialect.thousands, self.dialect.decimal)
+            except arrow.ArrowInvalid as error:
+                raise arrow.ArrowInvalid(f"column {name!r}: {error}") from None
+            table = table.set_column(table.column_names.index(name), name, values)
+        return table
+
     def _find_problem(self, types: dict[str, Any], names: list[str]) -> str | None:
         """The message of one thread, which knows the numbers of rows, at the same place."""
         try:
             with self._open(types, names, use_threads=False) as reader:
                 for _ in reader:
                     pass
+        except SourceError as error:
+            return error.problem
         except Exception as error:
-            columns, message = list(self._types), f"{error!s:.500}"
-            match = _COLUMN_NUMBER.search(message)
-            if match is None:
-                return message
-            column = columns[int(match.group(1))]
-            problem = _COLUMN_NUMBER.sub(lambda _: f"column {column!r}: ", message)
-            return problem + self._name_texts(column)
+            counter = self._count_records()
+            problem, column = describe_problem(f"{error!s:.500}", self._names, counter)
+            return problem + ("" if column is None else self._name_texts(column))
         return None
+
+    def _count_records(self, is_start: bool = False) -> RecordCounter:
+        n_skipped = self.dialect.n_skipped
+        given = is_start or all(name.strip() for name in self._given)
+        n_before = n_skipped if given else self._n_header_lines - 1
+        return RecordCounter(self._open_text, self.dialect.separator, n_skipped, n_before)
 
     def _name_texts(self, column: str) -> str:
         """Return the commonest texts of a column that are no numbers, for an error."""
@@ -289,7 +308,7 @@ class CsvPart(FilePart):
                     for pair in block.column(0).drop_null().value_counts().to_pylist():
                         if parse_number(pair["values"]) is None:
                             counts[pair["values"]] += pair["counts"]
-        except arrow.ArrowException:
+        except (arrow.ArrowException, SourceError):
             return ""
         labels, totals = list(counts), np.array(list(counts.values()))
         texts = name_commonest(labels, totals, range(len(labels)))
@@ -298,14 +317,48 @@ class CsvPart(FilePart):
     def _reading_type(self, name: str, target: str | None) -> Any:
         arrow = import_arrow("reading CSV")
         kind = self._types[name]
-        if arrow.types.is_integer(kind) and name != target:
-            # Fractions may follow; as a feature both are the same number.
-            return arrow.float64()
-        if arrow.types.is_floating(kind) or arrow.types.is_integer(kind):
-            return kind
-        if arrow.types.is_boolean(kind) or arrow.types.is_null(kind):
-            return kind
+        if name not in self._grouped:
+            if arrow.types.is_integer(kind) and name != target:
+                # Fractions may follow; as a feature both are the same number.
+                return arrow.float64()
+            if arrow.types.is_floating(kind) or arrow.types.is_integer(kind):
+                return kind
+            if arrow.types.is_boolean(kind) or arrow.types.is_null(kind):
+                return kind
         return arrow.dictionary(arrow.int32(), arrow.string())
+
+    def _open_text(self) -> IO[bytes]:
+        """Open the file as UTF-8."""
+        file = open_data_file(self.path)
+        dialect = self.dialect
+        if dialect.encoding == "utf-8" and dialect.line_end == "\n":
+            return file
+        return io.BufferedReader(DecodedFile(file, dialect, self.name), _MAX_BLOCK_BYTES)
+
+    def _open_scanned(self, types: dict[str, Any] | None = None) -> ScannedFile:
+        """Open the file as UTF-8 that is scanned while it is read.
+
+        A leading zero in a column whose type is a number is an error.
+        """
+        arrow, scan = import_arrow("reading CSV"), RowScan(self.dialect.separator)
+        numbers = {
+            i: name
+            for i, name in enumerate(self._names if types else ())
+            if name in types
+            and not arrow.types.is_dictionary(types[name])
+            and not arrow.types.is_string(types[name])
+        }
+
+        def check(scan: RowScan) -> None:
+            for place, line in scan.zeros.items():
+                if place in numbers:
+                    raise SourceError(
+                        f"line {line}, column {numbers[place]!r}: a number with a leading zero "
+                        "among others without; name the column in categorical_features",
+                        self.name,
+                    )
+
+        return ScannedFile(self._open_text(), scan, self.name, check)
 
     @contextmanager
     def _open(
@@ -314,37 +367,33 @@ class CsvPart(FilePart):
         names: list[str] | None,
         block_bytes: int | None = None,
         use_threads: bool = True,
-        source: IO[bytes] | None = None,
     ) -> Iterator[Any]:
-        """Open the file or its beginning; blocks have the length of the first one by default."""
+        """Open the file in blocks, which have the length of the first one by default."""
         from pyarrow import csv
 
         size = self._first_block[1] if block_bytes is None else block_bytes
-        read = csv.ReadOptions(block_size=size, use_threads=use_threads)
-        parse = csv.ParseOptions(newlines_in_values=True)
-        convert = csv.ConvertOptions(
-            column_types=types,
-            include_columns=names or [],
-            null_values=list(self.marks),
-            strings_can_be_null=True,
-        )
-        if source is None:
-            checked = QuoteCheckedFile(open_data_file(self.path), self.name)
-            source = io.BufferedReader(checked, read.block_size)
-        with source as file, csv.open_csv(file, read, parse, convert) as reader:
+        options = self._options(types, names, size, use_threads=use_threads)
+        source = io.BufferedReader(self._open_scanned(types), size)
+        with source as file, csv.open_csv(file, *options) as reader:
             yield reader
 
-
-def _is_cut(error: Exception) -> bool:
-    """Whether pyarrow says that a block ends within its only row or within the line of names."""
-    return any(text in str(error) for text in ("straddling", "cannot infer number of columns"))
-
-
-def _guess_type(arrow: Any, words: Any) -> Any:
-    for kind in (arrow.int64(), arrow.float64(), arrow.bool_()):
-        try:
-            words.cast(kind)
-        except arrow.ArrowInvalid:
-            continue
-        return kind
-    return arrow.string()
+    def _options(
+        self,
+        types: dict[str, Any],
+        names: list[str] | None,
+        block_bytes: int,
+        *,
+        use_threads: bool = True,
+        is_start: bool = False,
+    ) -> tuple[Any, Any, Any]:
+        """Options of pyarrow; at the start names are those in the file."""
+        return list_options(
+            self.dialect,
+            self.marks,
+            types,
+            names=names,
+            all_names=None if is_start or not self._unnamed else self._names,
+            n_skipped=self.dialect.n_skipped if is_start else self._n_header_lines,
+            block_bytes=block_bytes,
+            use_threads=use_threads,
+        )

@@ -65,6 +65,12 @@ class IpcPart(FilePart):
         with naming_the_file("the columns cannot be used", self.name):
             return column_families(self._layout[1].empty_table())
 
+    def read_whole(self) -> Any:
+        arrow = import_arrow("reading Arrow IPC")
+        names = list(self.families())
+        tables = list(self.frames(names, 1, None))
+        return arrow.concat_tables(tables) if tables else self._layout[1].empty_table()
+
     def frames(self, names: list[str], batch_rows: int, target: str | None) -> Iterator[Any]:
         arrow = import_arrow("reading Arrow IPC")
         place = {name: i for i, name in enumerate(self._layout[1].names)}
@@ -132,6 +138,20 @@ class ParquetPart(FilePart):
             skip, first_group = skip - n_rows, first_group + 1
         tables = self._read_groups(names, batch_rows, first_group)
         return place_frames(rebatch(tables, batch_rows, skip), self.name, first_row)
+
+    def read_whole(self) -> Any:
+        with (
+            naming_the_file("the file cannot be read as Parquet", self.name),
+            self._open([]) as file,
+        ):
+            table = file.read()
+            # Offsets and codes of a damaged file may lead to other memory.
+            table.validate(full=True)
+            return table
+
+    def without_index(self, table: Any) -> Any:
+        """Return a table without the row labels of pandas."""
+        return table.select(list(self.families()))
 
     def _read_groups(self, names: list[str], batch_rows: int, first_group: int) -> Iterator[Any]:
         arrow = import_arrow("reading Parquet")

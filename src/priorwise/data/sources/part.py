@@ -130,6 +130,10 @@ class FilePart(Part):
     def name(self) -> str:
         return str(self.path)
 
+    def read_whole(self) -> Any:
+        """Return all rows as an Arrow table."""
+        raise NotImplementedError
+
     def identity(self, names: list[str], batch_rows: int, target: str | None) -> list[Any]:
         status = os.stat(self.path)
         with open(self.path, "rb") as file:

@@ -9,20 +9,18 @@ from collections import deque
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.files import check_regular_file
 from priorwise.common.texts import say_missing
 from priorwise.common.validation import check_number, name_near
-from priorwise.data.sources.csv_part import CsvPart
-from priorwise.data.sources.file_parts import ArffPart, IpcPart, ParquetPart
+from priorwise.data.sources.file_list import open_files, reopen
 from priorwise.data.sources.frame_part import SparkPart, open_frames
 from priorwise.data.sources.part import Part, SourceError, find_duplicate
 from priorwise.data.sources.sql_source import SqlPart, SqlSource
+from priorwise.data.sources.text_dialect import FileOptions
 from priorwise.data.tables.column_kinds import (
     cast_unknown,
     column_families,
@@ -252,15 +250,6 @@ def prefetch(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
             close()
 
 
-_READERS: dict[str, Any] = {
-    ".parquet": ParquetPart,
-    **dict.fromkeys((".csv", ".csv.gz"), CsvPart),
-    **dict.fromkeys((".arrow", ".feather", ".ipc"), IpcPart),
-    **dict.fromkeys((".arff", ".arff.gz"), ArffPart),
-}
-FILE_ENDINGS = tuple(_READERS)
-
-
 def open_source(
     source: Any,
     *,
@@ -269,16 +258,24 @@ def open_source(
     batch_rows: int | None = None,
     missing_values: Any = "usual",
     texts: Collection[str] = (),
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    sheet: str | int | None = None,
+    like: str | None = None,
 ) -> Source:
     """Open data that need not fit in memory, to be read in batches as often as needed.
 
     Parameters
     ----------
     source : path, folder, Dataset, callable, LazyFrame, Dask or Spark frame, SqlSource
-        Files are Parquet (".parquet"), CSV (".csv", ".csv.gz"), Arrow IPC (".arrow", ".feather",
-        ".ipc") or ARFF (".arff", ".arff.gz"), one or a list of paths; those of a folder are read in
-        the order of their names. A callable takes no argument and returns a new iterator of the
-        same frames each time. A frame in memory is a source too, and so is an open source.
+        Files are Parquet (".parquet"), delimited text (".csv", ".tsv", ".txt", ".tab"), Excel
+        (".xlsx"), Arrow IPC (".arrow", ".feather", ".ipc") or ARFF (".arff"), one or a list of
+        paths; those of a folder, and those that match a pattern with ``*``, are read in the order
+        of their names, texts (".txt") in folders left out. Texts and ARFF may be compressed
+        (".gz", ".bz2", ".xz", ".zst", ".zip"). A callable takes no argument and returns a new
+        iterator of the same frames each time. A frame in memory is a source too, and so is an open
+        source, which is read as it was opened.
     target : str or None
         Column of the labels; None if there is none.
     features : sequence of str, optional
@@ -290,6 +287,19 @@ def open_source(
     texts : collection of str
         Columns of a CSV file to read as text. Others are what their first values are, and a later
         value of another kind is an error.
+    separator : str, optional
+        What is between fields of text: by default what the first lines of the file show, of comma,
+        semicolon, tab and bar.
+    decimal : "." or ",", optional
+        The mark before decimals; the other one may stand between thousands. By default what the
+        numbers show; where they leave it open, an error names a column.
+    encoding : str, optional
+        Encoding of the text, by a name that Python knows; by default UTF-8, UTF-16, Latin-1 or
+        Windows-1252, as the first bytes show.
+    sheet : str or int, optional
+        Name or position of the sheet of an Excel file; the first one by default.
+    like : "." or ",", optional
+        The mark before decimals where the file leaves it open, such as that of another file.
 
     Returns
     -------
@@ -310,20 +320,20 @@ def open_source(
     >>> [(batch.place, batch.y.tolist()) for batch in source.read()]
     [('frame 0, rows 0..1', ['x', 'y']), ('frame 0, rows 2..2', ['x'])]
     """
+    marks = list_marks(missing_values)
+    options = FileOptions(separator, decimal, encoding, sheet, like)
     if isinstance(source, Source):
         features = source.feature_names if features is None else features
-    parts = source.parts if isinstance(source, Source) else _open_parts(source)
-    marks = list_marks(missing_values)
-    parts = [
-        replace(part, marks=marks, texts=frozenset(texts)) if isinstance(part, CsvPart) else part
-        for part in parts
-    ]
+        parts = source.parts
+    else:
+        parts = _open_parts(source, options, marks)
+    parts = [reopen(part, frozenset(texts), marks) for part in parts]
     return build_source(parts, target, features, batch_rows)
 
 
-def _open_parts(source: Any) -> Sequence[Part]:
+def _open_parts(source: Any, options: FileOptions, marks: tuple[str, ...]) -> Sequence[Part]:
     if isinstance(source, (str, os.PathLike)):
-        return [_open_file(path) for path in _find_files(Path(source))]
+        return open_files([source], options, marks)
     if isinstance(source, SqlSource):
         return [SqlPart(source)]
     if hasattr(source, "mapInArrow"):
@@ -331,36 +341,5 @@ def _open_parts(source: Any) -> Sequence[Part]:
     if isinstance(source, (list, tuple)):
         if not all(isinstance(path, (str, os.PathLike)) for path in source):
             raise TypeError(f"source as a list must hold paths, got {source!r:.80}")
-        return [_open_file(path) for given in source for path in _find_files(Path(given))]
+        return open_files(source, options, marks)
     return open_frames(source)
-
-
-def _open_file(path: Path) -> Part:
-    name = path.name.lower()
-    for ending, reader in _READERS.items():
-        if name.endswith(ending):
-            if not path.exists():
-                raise FileNotFoundError(f"source must be an existing file, got {str(path)!r}")
-            check_regular_file(path)
-            part: Part = reader(path)
-            return part
-    raise ValueError(f"source must end in one of {list(FILE_ENDINGS)}, got {path.name!r}")
-
-
-def _find_files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    found = sorted(
-        file
-        for file in path.rglob("*")
-        # Hidden files are what other programs leave behind.
-        if not file.is_dir()
-        and file.name.lower().endswith(FILE_ENDINGS)
-        and file.name[0] not in "._"
-    )
-    if not found:
-        raise ValueError(
-            f"source must be a folder with files that end in one of {list(FILE_ENDINGS)}, "
-            f"got {str(path)!r} with none"
-        )
-    return found

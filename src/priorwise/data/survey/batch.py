@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.data.columns import Columns
+from priorwise.data.survey.labels import LabelCounts, join_labels
 from priorwise.data.survey.numbers import NumberCounts
-from priorwise.data.survey.survey import Feature, LabelCounts, Survey, join_labels
+from priorwise.data.survey.survey import Feature, Survey
 from priorwise.data.tables.categories import Categories, read_order, refuse_unlisted, to_ranks
 from priorwise.data.tables.column_kinds import Kind, choose_columns, kinds_of_columns
+from priorwise.data.tables.dates import ISO, PARTS, Part, check_forms, name_parts, take_part
 from priorwise.data.tables.label_keys import (
     NominalColumn,
     as_float,
@@ -23,6 +25,9 @@ from priorwise.data.tables.label_keys import (
     spell_label,
 )
 from priorwise.data.tables.raw_table import RawTable
+
+NUMERIC_KINDS = ("numeric", "ordered", "date")
+"""Kinds of columns that are read as numbers at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +44,8 @@ class RawColumns:
     declared: set[int]  # columns whose types list their labels, all of which are kept
     values: NDArray[np.float64]  # of the numeric columns, shape (n_numeric, n_rows)
     orders: dict[int, Categories]
+    dates: dict[int, str]  # forms of the columns of dates, which are numeric
+    parts: list[Part]  # of these dates, which are features behind the columns
 
     @classmethod
     def read(
@@ -49,11 +56,15 @@ class RawColumns:
         feature_names: Sequence[str] = (),
         known: Sequence[list[Hashable]] | None = None,
         label_reader: LabelReader | None = None,
+        dates: Mapping[int, str] | None = None,
+        parts: list[Part] | None = None,
     ) -> RawColumns:
         """Read a table whose columns are of these kinds, by the parameters of an encoder.
 
         Labels begin with the `known` ones of each column of labels: batches that begin alike have
         the same codes, and merge quickly. `label_reader` remembers labels from batch to batch.
+        `dates` are the forms of columns of dates and `parts` what is used of them, if training
+        has decided.
         """
         reader, no_labels = label_reader or LabelReader(), list[Hashable]()
         marks, n = mark_keys(encoder.missing_values), table.n_columns
@@ -70,16 +81,25 @@ class RawColumns:
                 joined, _ = join_labels(start, [spell_label(label) for label in listed])
                 start = joined if len(joined) > len(start) else start
             labels[i], codes[i] = reader.code(table, i, start)
-        numeric = [i for i, kind in enumerate(kinds) if kind in ("numeric", "ordered")]
+        numeric = [i for i, kind in enumerate(kinds) if kind in NUMERIC_KINDS]
+        if dates is None:
+            given = check_forms(encoder.date_features) or {}
+            dates = {
+                i: given.get(feature_names[i] if len(feature_names) else i, given.get(i, ISO))
+                for i, kind in enumerate(kinds)
+                if kind == "date"
+            }
+        if parts is None:
+            parts = [(i, part) for i in dates for part in PARTS]
         orders = {
             i: read_order(table, i, encoder, feature_names, marks)
             for i in numeric
             if kinds[i] == "ordered"
         }
         texts = choose_columns("numeric_features", encoder.numeric_features, n, feature_names)
-        values = _read_numbers(table, numeric, orders, np.flatnonzero(texts).tolist(), marks)
+        values = _read_numbers(table, numeric, orders, dates, np.flatnonzero(texts).tolist(), marks)
         names = [table.name(i) for i in range(n)]
-        return cls(names, kinds, labels, codes, declared, values, orders)
+        return cls(names, kinds, labels, codes, declared, values, orders, dict(dates), parts)
 
     def survey(
         self, weight: NDArray[np.float64] | None = None, *, summarise: bool = False
@@ -88,19 +108,21 @@ class RawColumns:
         n_rows = self.values.shape[1]
         total = float(n_rows) if weight is None else float(weight.sum())
         classes, numbers = np.zeros(n_rows, dtype=np.int32), iter(self.values)
+
+        def count(values: NDArray[np.float64]) -> NumberCounts:
+            if summarise:
+                return NumberCounts.by_class(values, classes, 1, totals=weight)
+            return NumberCounts.of(values, weight)
+
         features: list[Feature] = []
         for i, kind in enumerate(self.kinds):
-            if kind in ("numeric", "ordered"):
-                values = next(numbers)
-                features.append(
-                    NumberCounts.by_class(values, classes, 1, totals=weight)
-                    if summarise
-                    else NumberCounts.of(values, weight)
-                )
+            if kind in NUMERIC_KINDS:
+                features.append(count(next(numbers)))
                 continue
             counts = np.bincount(self.codes[i], weight, len(self.labels[i])).astype(np.float64)
             features.append(self._to_labels(i, counts[:, None]))
-        return Survey(self.names, np.zeros(1), np.array([total]), features, self._list_orders())
+        features += map(count, self._take_parts())
+        return self._to_survey(np.zeros(1), np.array([total]), features)
 
     def survey_by_class(
         self,
@@ -117,32 +139,57 @@ class RawColumns:
         counted = iter(self._count_labels(y, n_classes) if tables is None else tables)
         features: list[Feature] = []
         for i, kind in enumerate(self.kinds):
-            if kind in ("numeric", "ordered"):
+            if kind in NUMERIC_KINDS:
                 features.append(NumberCounts.by_class(next(numbers), y, n_classes, max_value_bytes))
                 continue
             features.append(self._to_labels(i, next(counted).T.copy()))
+        for values in self._take_parts():
+            features.append(NumberCounts.by_class(values, y, n_classes, max_value_bytes))
         class_counts = np.bincount(y, minlength=n_classes).astype(np.int64)
-        return Survey(self.names, classes, class_counts, features, self._list_orders())
+        return self._to_survey(classes, class_counts, features)
 
     def to_columns(
-        self, is_nominal: NDArray[np.bool_], label_codes: Sequence[NDArray[np.int32]]
+        self,
+        is_nominal: NDArray[np.bool_],
+        label_codes: Sequence[NDArray[np.int32]],
+        dates: Mapping[int, str],
+        parts: Sequence[Part],
     ) -> Columns:
-        """Return the rows by codes of labels: those of each label of each nominal feature."""
+        """Return the rows by codes of labels: those of each label of each nominal feature.
+
+        `dates` are the forms of all columns of dates, in text or not; of them `parts` are features.
+        """
         n_rows, places = self.values.shape[1], np.flatnonzero(is_nominal).tolist()
         codes = np.empty((len(places), n_rows), dtype=np.int32)
         for at, i in enumerate(places):
             codes[at] = label_codes[at][self.codes[i]]
         parsed = [i for i, nominal in enumerate(is_nominal.tolist()) if not nominal]
-        if not any(i in self.codes for i in parsed):
+        if not parts and not any(i in self.codes for i in parsed):
             return Columns(codes, self.values, is_nominal)
-        values, numbers = np.empty((len(parsed), n_rows)), iter(self.values)
+        values, numbers, n = np.empty((len(parsed), n_rows)), iter(self.values), len(self.kinds)
         for at, i in enumerate(parsed):
-            if i in self.codes:
+            if i >= n:
+                source, part = parts[i - n]
+                values[at] = take_part(part, values[parsed.index(source)])
+            elif i in self.codes:
                 of_labels = LabelCounts(self.labels[i], np.zeros((len(self.labels[i]), 1)))
-                values[at] = of_labels.numbers()[self.codes[i]]
+                values[at] = of_labels.numbers(dates.get(i))[self.codes[i]]
             else:
                 values[at] = next(numbers)
         return Columns(codes, values, is_nominal)
+
+    def _take_parts(self) -> Iterator[NDArray[np.float64]]:
+        """Yield the parts of the dates."""
+        numeric = [i for i, kind in enumerate(self.kinds) if kind in NUMERIC_KINDS]
+        for i, part in self.parts:
+            yield take_part(part, self.values[numeric.index(i)])
+
+    def _to_survey(
+        self, classes: NDArray[Any], class_counts: NDArray[Any], features: list[Feature]
+    ) -> Survey:
+        names = [*self.names, *name_parts(self.names, self.parts)]
+        orders = {i: order.labels for i, order in self.orders.items()}
+        return Survey(names, classes, class_counts, features, orders, self.dates, self.parts)
 
     def _count_labels(self, y: NDArray[np.int32], n_classes: int) -> list[NDArray[np.int64]]:
         """Return the rows of each class and label, of shape (n_classes, n_labels), by column."""
@@ -157,27 +204,27 @@ class RawColumns:
     def _to_labels(self, i: int, counts: NDArray[Any]) -> LabelCounts:
         return LabelCounts(self.labels[i], counts, self.kinds[i] == "text", i in self.declared)
 
-    def _list_orders(self) -> dict[int, list[Hashable]]:
-        return {i: order.labels for i, order in self.orders.items()}
-
 
 def _read_numbers(
     table: RawTable,
     numeric: list[int],
     orders: dict[int, Categories],
+    dates: Mapping[int, str],
     texts_are_missing: list[int],
     marks: frozenset[Hashable],
 ) -> NDArray[np.float64]:
-    """Return the numbers of columns, and the ranks of those that are ordered categories."""
-    plain = [i for i in numeric if i not in orders]
+    """Return the numbers of columns, of dates and ranks of those that are ordered categories."""
+    plain = [i for i in numeric if i not in orders and i not in dates]
     values = table.numeric_values(plain, texts_are_missing)
     number_marks = np.array([as_float(mark) for mark in list_numbers(marks)])
     if len(number_marks):
         values[np.isin(values, number_marks)] = np.nan
-    if not orders:
+    if len(plain) == len(numeric):
         return values
     together = np.empty((len(numeric), table.n_rows))
-    together[[i not in orders for i in numeric]] = values
+    together[[i in plain for i in numeric]] = values
+    for i, form in dates.items():
+        together[numeric.index(i)] = table.dates(i, form)
     for i, order in orders.items():
         column: NominalColumn = table.nominal(i)
         refuse_unlisted(order, column, table.name(i))
@@ -198,16 +245,13 @@ class LabelReader:
         self._seen: dict[int, tuple[Any, list[Hashable], list[Hashable], Any]] = {}
         self._kinds: tuple[Any, list[Kind]] | None = None  # of an Arrow schema
 
-    def find_kinds(
-        self, X: Any, table: RawTable, encoder: Any, names: Sequence[str], is_first: bool
-    ) -> list[Kind]:
+    def find_kinds(self, X: Any, table: RawTable, encoder: Any, names: Sequence[str]) -> list[Kind]:
         """Return the kinds of the columns of a batch, which an Arrow schema decides."""
         if table.library != "pyarrow":
-            return kinds_of_columns(table, encoder, names, warn=is_first)
+            return kinds_of_columns(table, encoder, names)
         known = self._kinds
-        if known is None or is_first or not known[0].equals(X.schema):
-            known = X.schema, kinds_of_columns(table, encoder, names, warn=is_first)
-            self._kinds = known
+        if known is None or not known[0].equals(X.schema):
+            known = self._kinds = X.schema, kinds_of_columns(table, encoder, names)
         return known[1]
 
     def code(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,148 +12,12 @@ from numpy.typing import NDArray
 from priorwise.data.columns import encode_labels
 from priorwise.data.cuts.discretise import Discretizer
 from priorwise.data.cuts.names import WholeRange, as_discretizer, learn_cut_points
+from priorwise.data.survey.labels import LabelCounts
 from priorwise.data.survey.numbers import NumberCounts, ValueSummary
-from priorwise.data.tables.categories import Categories, sorted_labels
-from priorwise.data.tables.column_kinds import is_numeric, warn_of_whole_numbers
-from priorwise.data.tables.label_keys import NominalColumn, label_key, parse_number
+from priorwise.data.tables.categories import Categories
+from priorwise.data.tables.column_kinds import warn_of_whole_numbers
+from priorwise.data.tables.dates import PARTS, Part, choose_form, find_forms, name_parts, take_part
 from priorwise.data.tables.raw_table import infinity_error
-
-
-@dataclass(frozen=True, eq=False)
-class LabelCounts:
-    """Labels of a feature in any order, None for missing, and their rows by class.
-
-    The feature is nominal, unless `is_text`: then all its labels together decide whether it is.
-    Labels that no row has are forgotten, unless `is_declared`: the type of the column lists them.
-    """
-
-    labels: list[Hashable]
-    counts: NDArray[Any]
-    """Rows or weights, of shape (n_labels, n_classes)."""
-    is_text: bool = False
-    is_declared: bool = False
-
-    @classmethod
-    def of(cls, column: NominalColumn, weight: NDArray[np.float64] | None = None) -> LabelCounts:
-        """Count the rows of one batch without a look at their classes; missing comes last.
-
-        >>> LabelCounts.of(NominalColumn(["b"], np.array([0, 0, -1]))).counts.tolist()
-        [[2.0], [1.0]]
-        """
-        labels = [*column.labels, None]
-        places = np.where(column.codes < 0, len(column.labels), column.codes)
-        counts = np.bincount(places, weight, len(labels)).astype(np.float64)
-        return cls(labels, counts[:, None])
-
-    @property
-    def totals(self) -> NDArray[Any]:
-        """Rows or weight of each label."""
-        return self.counts.sum(axis=1)
-
-    @property
-    def example(self) -> Hashable:
-        """A label with rows that is not a number; None if there is none."""
-        texts = (
-            label
-            for label, total in zip(self.labels, self.totals.tolist(), strict=True)
-            if total > 0 and label is not None and (not self.is_text or parse_number(label) is None)
-        )
-        return next(texts, None)
-
-    def merge(self, other: LabelCounts) -> LabelCounts:
-        """The labels of both, those of `other` that are new behind."""
-        is_text, is_declared = self.is_text and other.is_text, self.is_declared or other.is_declared
-        if self.labels is other.labels or _are_same(self.labels, other.labels):
-            return LabelCounts(self.labels, self.counts + other.counts, is_text, is_declared)
-        labels, place = join_labels(self.labels, other.labels)
-        kind = np.result_type(self.counts, other.counts)
-        counts = np.zeros((len(labels), self.counts.shape[1]), kind)
-        counts[: len(self.labels)] = self.counts
-        counts[place] += other.counts
-        return LabelCounts(labels, counts, is_text, is_declared)
-
-    def subtract(self, other: LabelCounts) -> LabelCounts:
-        """The same labels without the rows of `other`."""
-        left = self.merge(other.scale(-1.0))
-        return replace(left, counts=np.maximum(left.counts, 0.0))
-
-    def scale(self, factor: float) -> LabelCounts:
-        """The same labels where every row counts `factor` times."""
-        return replace(self, counts=factor * self.counts)
-
-    def is_numeric(self, name: str, whole_numbers: list[str]) -> bool:
-        """Decide whether all rows hold numbers (`is_numeric`)."""
-        known = [i for i, label in enumerate(self.labels) if label is not None]
-        labels = [self.labels[i] for i in known]
-        return self.is_text and is_numeric(name, labels, self.totals[known], whole_numbers)
-
-    def numbers(self) -> NDArray[np.float64]:
-        """The number that each label is, NaN for others."""
-        parsed = [None if label is None else parse_number(label) for label in self.labels]
-        return np.array([np.nan if number is None else number for number in parsed])
-
-    def to_numbers(self, max_bytes: int | None) -> NumberCounts:
-        """Return the numbers that all labels with rows are."""
-        n_classes = self.counts.shape[1]
-        at, y = np.nonzero(self.counts)
-        return NumberCounts.by_class(
-            self.numbers()[at], y.astype(np.int32), n_classes, max_bytes, self.counts[at, y]
-        )
-
-    def with_classes(self, place: NDArray[np.intp], n_classes: int) -> LabelCounts:
-        """The same rows where class i is class ``place[i]`` of more classes."""
-        counts = np.zeros((len(self.labels), n_classes), dtype=self.counts.dtype)
-        counts[:, place] = self.counts
-        return replace(self, counts=counts)
-
-    def to_categories(
-        self, marks: frozenset[Hashable], missing: str, known: Categories | None = None
-    ) -> tuple[Categories, NDArray[np.int32]]:
-        """Give codes to the labels; also return the code of each label of this survey.
-
-        The `known` labels come first with their weights, others are sorted behind them, whatever
-        batch they came with. With ``missing="impute"`` a missing label has the code of the heaviest
-        label, with ``missing="ignore"`` the code -1.
-        """
-        known = Categories(marks) if known is None else known
-        keys = list(map(label_key, self.labels))
-        totals = dict(zip(keys, self.totals.tolist(), strict=True))
-        new = sorted_labels(
-            [
-                _shared(label)
-                for key, label in zip(keys, self.labels, strict=True)
-                if key is not None and key not in known and (totals[key] > 0 or self.is_declared)
-            ]
-        )
-        has_values = known.has_values or any(totals[key] > 0 for key in keys if key is not None)
-        codes_missing = missing == "value" or (missing == "impute" and not has_values)
-        if codes_missing and totals.get(None, 0) > 0 and None not in known:
-            new.append(None)
-        categories = known.extend(new, totals)
-        # No row has a label without a code, but for missing values.
-        instead = categories.mode_code if missing == "impute" and categories.labels else 0
-        codes = [categories.codes.get(key, instead) for key in keys]
-        if missing == "ignore" and None in totals:
-            codes[keys.index(None)] = -1
-        return categories, np.array(codes, dtype=np.int32)
-
-
-def join_labels(
-    mine: list[Hashable], theirs: list[Hashable]
-) -> tuple[list[Hashable], NDArray[np.intp]]:
-    """Union of both lists of labels, `mine` first, and the place of each of `theirs` in it.
-
-    >>> join_labels(["b", "a"], ["c", "b"])
-    (['b', 'a', 'c'], array([2, 0]))
-    """
-    place = {label_key(label): i for i, label in enumerate(mine)}
-    labels = list(mine)
-    places = np.empty(len(theirs), dtype=np.intp)
-    for i, label in enumerate(theirs):
-        places[i] = place.setdefault(label_key(label), len(labels))
-        if places[i] == len(labels):
-            labels.append(label)
-    return labels, places
 
 
 def join_classes(
@@ -166,16 +29,6 @@ def join_classes(
         return mine, places, places
     codes, classes = encode_labels(np.concatenate([mine, theirs]))
     return classes, codes[: len(mine)].astype(np.intp), codes[len(mine) :].astype(np.intp)
-
-
-def _are_same(a: list[Hashable], b: list[Hashable]) -> bool:
-    return a == b and list(map(type, a)) == list(map(type, b))
-
-
-def _shared(label: Hashable) -> Hashable:
-    # One object for one text: a model learnt in one go and one that was resumed are then saved
-    # as the same bytes.
-    return sys.intern(label) if type(label) is str else label
 
 
 Feature = LabelCounts | NumberCounts
@@ -195,7 +48,11 @@ class Survey:
     class_counts: NDArray[Any]  # rows of each class, or their weights
     features: list[Feature]  # one for each column: nominal or numeric
     orders: dict[int, list[Hashable]] = field(default_factory=dict)
-    """Labels of the columns that are ordered categories, whose numbers are ranks."""
+    """Labels of the features that are ordered categories, whose numbers are ranks."""
+    dates: dict[int, str] = field(default_factory=dict)
+    """Forms of the columns of dates, whose numbers are seconds since 1970."""
+    parts: list[Part] = field(default_factory=list)
+    """Of dates, which are features behind those of the columns."""
 
     @property
     def n_rows(self) -> int:
@@ -234,6 +91,9 @@ class Survey:
 
     def merge(self, other: Survey) -> Survey:
         """The survey of the rows of both."""
+        if self.parts != other.parts:
+            parts = sorted({*self.parts, *other.parts}, key=_place_of_part)
+            return self._with_parts(parts).merge(other._with_parts(parts))
         classes, mine, theirs = join_classes(self.classes, other.classes)
         a = _spread(self.features, mine, len(classes))
         b = _spread(other.features, theirs, len(classes))
@@ -248,7 +108,8 @@ class Survey:
                     f"column {self.names[i]} must have one order in all batches, got "
                     f"{labels} and {other.orders.get(i)}"
                 )
-        return Survey(self.names, classes, class_counts, features, self.orders)
+        dates = self.dates | other.dates
+        return Survey(self.names, classes, class_counts, features, self.orders, dates, self.parts)
 
     def subtract(self, other: Survey) -> Survey:
         """The survey without the rows of `other`, which are rows of this one."""
@@ -290,19 +151,76 @@ class Survey:
             points += learn_cut_points(learner, values[None, :], y, weight, ordered=ordered)
         return points
 
-    def settle(self, max_value_bytes: int | None = None) -> Survey:
-        """Return the survey of all rows, in which each feature is nominal or numeric."""
-        features, whole_numbers = list(self.features), list[str]()
-        for i, feature in enumerate(self.features):
-            if isinstance(feature, LabelCounts) and feature.is_text:
-                if feature.is_numeric(self.names[i], whole_numbers):
-                    numbers = features[i] = feature.to_numbers(max_value_bytes)
-                    if np.isinf([numbers.least, numbers.largest]).any():
-                        raise infinity_error(self.names[i])
-                else:
-                    features[i] = replace(feature, is_text=False)
+    def settle(self, max_value_bytes: int | None = None, *, reads_dates: bool = True) -> Survey:
+        """Return the survey of all rows, in which each feature is nominal or numeric.
+
+        Text that is dates is found if `reads_dates`. Parts of dates that no row has are left out:
+        the hours of days.
+        """
+        n, whole_numbers, dates = self.n_columns, list[str](), dict(self.dates)
+        features, of_parts = (
+            self.features[:n],
+            dict(zip(self.parts, self.features[n:], strict=True)),
+        )
+        for i, feature in enumerate(features):
+            if not (isinstance(feature, LabelCounts) and feature.is_text):
+                continue
+            if feature.is_numeric(self.names[i], whole_numbers):
+                numbers = features[i] = feature.to_numbers(max_value_bytes)
+                if np.isinf([numbers.least, numbers.largest]).any():
+                    raise infinity_error(self.names[i])
+            elif reads_dates and (form := choose_form(self.names[i], feature.known())):
+                seconds = feature.numbers(form)
+                dates[i], features[i] = form, feature.to_numbers(max_value_bytes, seconds)
+                for part in PARTS:
+                    values = take_part(part, seconds)
+                    of_parts[i, part] = feature.to_numbers(max_value_bytes, values)
+            else:
+                features[i] = replace(feature, is_text=False)
         warn_of_whole_numbers(whole_numbers)
-        return replace(self, features=features)
+        parts = [
+            part
+            for part, feature in sorted(of_parts.items(), key=lambda pair: _place_of_part(pair[0]))
+            if isinstance(feature, NumberCounts)
+            and feature.largest >= (0.0 if PARTS[part[1]] else np.nextafter(0.0, 1.0))
+        ]
+        orders = dict(self.orders)
+        for at, (_, part) in enumerate(parts):
+            if PARTS[part]:
+                orders[n + at] = [*PARTS[part]]
+        return replace(
+            self,
+            names=[*self.names[:n], *name_parts(self.names, parts)],
+            features=[*features, *(of_parts[part] for part in parts)],
+            orders=orders,
+            dates=dict(sorted(dates.items())),
+            parts=parts,
+        )
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, without the parts of dates."""
+        return len(self.features) - len(self.parts)
+
+    @property
+    def may_hold_dates(self) -> bool:
+        """Whether a column of text may turn out to hold dates."""
+        texts = (feature for feature in self.label_counts() if feature.is_text)
+        return any(feature.example is None or find_forms(feature.known()) for feature in texts)
+
+    def _with_parts(self, parts: list[Part]) -> Survey:
+        """The same survey with more parts of dates, which no row has."""
+        n = self.n_columns
+        known = dict(zip(self.parts, self.features[n:], strict=True))
+        summary = ValueSummary(len(self.class_counts), None, np.asarray(self.class_counts))
+        missing = NumberCounts(np.nan, np.nan, 0.0, float(self.class_counts.sum()), summary)
+        names = [*self.names[:n], *name_parts(self.names, parts)]
+        features = [*self.features[:n], *(known.get(part, missing) for part in parts)]
+        return replace(self, names=names, features=features, parts=parts)
+
+
+def _place_of_part(part: Part) -> tuple[int, int]:
+    return part[0], list(PARTS).index(part[1])
 
 
 def _spread(features: list[Feature], place: NDArray[np.intp], n_classes: int) -> list[Feature]:

@@ -3,7 +3,6 @@
 from priorwise.data.columns import Columns, encode_labels
 from priorwise.data.tables.categories import Categories
 from priorwise.data.tables.column_kinds import READING_PARAMETERS
-from priorwise.data.tables.date_parts import DateParts
 from priorwise.data.tables.label_keys import declared_classes
 from priorwise.data.tables.raw_table import RawTable
 
@@ -11,7 +10,6 @@ __all__ = [
     "READING_PARAMETERS",
     "Categories",
     "Columns",
-    "DateParts",
     "RawTable",
     "declared_classes",
     "encode_labels",

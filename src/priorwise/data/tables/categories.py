@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.data.tables.dates import show_date
 from priorwise.data.tables.label_keys import (
     NUMBERS,
     NominalColumn,
@@ -159,13 +160,14 @@ def code_numbers(
     return codes
 
 
-def name_bins(cut_points: NDArray[np.float64]) -> list[str]:
-    """Return the intervals of the bins.
+def name_bins(cut_points: NDArray[np.float64], *, is_date: bool = False) -> list[str]:
+    """Return the intervals of the bins, of numbers or of dates in seconds.
 
     >>> name_bins(np.array([1.5, 4.0]))
     ['(-inf, 1.5]', '(1.5, 4]', '(4, inf)']
     """
-    edges = ["-inf", *(f"{cut:.6g}" for cut in cut_points)]
+    show = show_date if is_date else "{:.6g}".format
+    edges = ["-inf", *map(show, cut_points.tolist())]
     return [*(f"({low}, {high}]" for low, high in pairwise(edges)), f"({edges[-1]}, inf)"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from datetime import datetime
 from typing import Any, Literal
 
 import narwhals as nw
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.runtime import warn_user
 from priorwise.common.validation import name_near
+from priorwise.data.tables.dates import check_forms
 from priorwise.data.tables.label_keys import factorise_series, is_missing, parse_number
 
 _FAMILIES: dict[Any, str] = {
@@ -94,12 +94,12 @@ def _family(dtype: Any) -> str:
     return str(dtype)
 
 
-Kind = Literal["numeric", "nominal", "text", "ordered"]
+Kind = Literal["numeric", "nominal", "text", "ordered", "date"]
 """What a column holds; "text" is to be decided by its values."""
 
 READING_PARAMETERS = (
     "categorical_features", "numeric_features", "ordinal_features", "missing_values", "missing",
-    "unseen", "declared",
+    "unseen", "declared", "date_features",
 )  # fmt: skip
 """Parameters that define how a table is read."""
 
@@ -160,21 +160,6 @@ def warn_of_whole_numbers(names: Sequence[str]) -> None:
         )
 
 
-def warn_of_dates(table: Any, kinds: Sequence[Kind], numeric_features: NDArray[np.bool_]) -> None:
-    """Warn of columns of dates that are read as seconds alone, but for those chosen as numbers."""
-    names = [
-        table.name(i)
-        for i, kind in enumerate(kinds)
-        if kind == "numeric" and not numeric_features[i] and table.holds_dates(i)
-    ]
-    if names:
-        _warn(
-            f"the dates of column {', '.join(names[:5])} are read as seconds since 1970 alone: "
-            "priorwise.data.DateParts adds month, weekday and hour; name columns in "
-            "numeric_features if seconds are meant"
-        )
-
-
 def name_commonest(
     labels: Sequence[Hashable], totals: NDArray[Any], places: Sequence[int], n_named: int = 3
 ) -> str:
@@ -188,28 +173,6 @@ def name_commonest(
         f"{str(labels[i])[:40]!r} ({totals[i]:g} row{'s' if totals[i] != 1 else ''})" for i in first
     )
     return words + (f" and {len(places) - n_named} more" if len(places) > n_named else "")
-
-
-def advise_on_texts(texts: Sequence[Hashable]) -> str:
-    """Return what to do about texts in a column that held numbers, or dates, in training.
-
-    >>> advise_on_texts(["2024-02-29", "tall"]).startswith("list in missing_values")
-    True
-    >>> advise_on_texts(["2024-02-29", "2024-02-29 12:30"]).startswith("dates in text are not read")
-    True
-    """
-    try:
-        for text in texts:
-            datetime.fromisoformat(str(text))
-    except ValueError:
-        return (
-            "list in missing_values what means missing, or name the column in numeric_features to "
-            "take text as missing"
-        )
-    return (
-        "dates in text are not read, give a column of dates, such as one of Parquet, or seconds "
-        "since 1970"
-    )
 
 
 def choose_columns(
@@ -257,8 +220,10 @@ def choose_by_name(encoder: Any, feature_names: Sequence[str]) -> list[str]:
     """Return the names of columns whose kind the parameters of an encoder choose."""
     chosen = [
         choose_columns(parameter, getattr(encoder, parameter), len(feature_names), feature_names)
-        for parameter in ("categorical_features", "numeric_features", "ordinal_features")
-    ]
+        for parameter in (
+            "categorical_features", "numeric_features", "ordinal_features", "date_features",
+        )
+    ]  # fmt: skip
     return [feature_names[i] for i in np.flatnonzero(np.any(chosen, axis=0)).tolist()]
 
 
@@ -289,12 +254,8 @@ def choose_ordered(
     return mask
 
 
-def kinds_of_columns(
-    table: Any, encoder: Any, feature_names: Sequence[str], *, warn: bool
-) -> list[Kind]:
+def kinds_of_columns(table: Any, encoder: Any, feature_names: Sequence[str]) -> list[Kind]:
     """Return the kind of each column of a `RawTable`: as an encoder chooses, else by its type.
-
-    With `warn`, dates that are read as seconds alone are warned of.
 
     ValueError if a column is chosen as both, or if a choice is not one of columns of this table.
     """
@@ -319,9 +280,21 @@ def kinds_of_columns(
         else table.kind(i)
         for i in range(n)
     ]
-    if warn:
-        warn_of_dates(table, kinds, numeric)
-    return kinds
+    forms = check_forms(encoder.date_features)
+    if forms is None:
+        return kinds
+    dates = choose_columns("date_features", forms, n, feature_names)
+    for i in np.flatnonzero(dates).tolist():
+        if nominal[i] or numeric[i] or ordered[i]:
+            raise ValueError(
+                "date_features must not have columns of categorical_features, numeric_features "
+                f"or ordinal_features, got column {table.name(i)}"
+            )
+    return [
+        "date" if dates[i] or (kind == "numeric" and not numeric[i] and table.holds_dates(i))
+        else kind
+        for i, kind in enumerate(kinds)
+    ]  # fmt: skip
 
 
 def _warn(message: str) -> None:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from priorwise.common.numeric import gen_batches
-from priorwise.data.tables.column_kinds import Kind, advise_on_texts, name_commonest
+from priorwise.data.tables.column_kinds import Kind, name_commonest
+from priorwise.data.tables.dates import read_dates
 from priorwise.data.tables.label_keys import (
     BOOLEANS,
     MISSING_TYPES,
@@ -159,19 +160,36 @@ class RawTable:
             raise infinity_error(self.name(i))
         return numbers
 
-    def _parse_numbers(self, i: int, texts_are_missing: bool) -> NDArray[np.float64]:
+    def dates(self, i: int, form: str) -> NDArray[np.float64]:
+        """Read column i as seconds since 1970; NaN where missing.
+
+        Texts are dates in a form or seconds; one that is neither is a ValueError.
+        """
+        return self._parse_numbers(i, False, form) if self._holds_text(i) else self.numeric(i)
+
+    def _parse_numbers(
+        self, i: int, texts_are_missing: bool, form: str | None = None
+    ) -> NDArray[np.float64]:
         column = self.nominal(i)
-        parsed = [
-            float(label) if isinstance(label, BOOLEANS) else parse_number(label)
-            for label in column.labels
-        ]
+        if form is None:
+            parsed = [
+                float(label) if isinstance(label, BOOLEANS) else parse_number(label)
+                for label in column.labels
+            ]
+        else:
+            parsed = read_dates(column.labels, form)
         texts = [place for place, number in enumerate(parsed) if number is None]
         if texts and not texts_are_missing:
             totals = np.bincount(column.codes[column.codes >= 0], minlength=len(parsed))
             raise ValueError(
-                f"column {self.name(i)} must hold numbers, as it does in training, got "
-                f"{name_commonest(column.labels, totals, texts)}: "
-                + advise_on_texts([column.labels[place] for place in texts])
+                f"column {self.name(i)} must hold {'numbers' if form is None else 'dates'}, as it "
+                f"does in training, got {name_commonest(column.labels, totals, texts)}: list in "
+                "missing_values what means missing, or "
+                + (
+                    "name the column in numeric_features to take text as missing"
+                    if form is None
+                    else f"write dates in the form {form!r} that training had"
+                )
             )
         return np.array([np.nan if n is None else n for n in [*parsed, None]])[column.codes]
 

@@ -70,14 +70,14 @@
   }
 
   function load(description) {
-    if (description.format !== 6)
-      throw new Error(`format must be 6, got ${description.format}`);
+    if (description.format !== 7)
+      throw new Error(`format must be 7, got ${description.format}`);
     const classes = description.classes, features = description.features;
     const readers = description.readers.map((rules) => rules.map((one) => new ValueReader(one)));
     const model = new Model(unpackAll(description.model), classes);
     // The row as read by each reader.
     const read = (row) =>
-      readers.map((rules) => Float64Array.from(rules, (one, i) => one.read(row[features[i]])));
+      readers.map((rules) => Float64Array.from(rules, (one) => one.read(row[features[one.source]])));
     return {
       classes,
       features,

@@ -14,6 +14,39 @@ function table(pairs) {
   return new Map(pairs.map(([key, value]) => [key, value === null ? NaN : value]));
 }
 
+const TIME = /^(?:[T ]\s?(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?: ?([AaPp])[Mm])?)?(?: ?(Z|UTC|[+-]\d{2}:?\d{2}))?$/;
+const ISO_DATE = /^(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?!\d)/, YEAR_LAST = /^(\d{1,2})([-./])(\d{1,2})\2(\d{4})(?!\d)/;
+
+// The seconds since 1970 that a text means in a form; null if it is no such date.
+function parseDate(text, form) {
+  const day = (form === "iso" ? ISO_DATE : YEAR_LAST).exec(text);
+  const time = day && TIME.exec(text.slice(day[0].length));
+  if (!time) return null;
+  const [year, month, date] = (form === "iso" ? [day[1], day[3], day[4]]
+    : form === "day-first" ? [day[4], day[3], day[1]] : [day[4], day[1], day[3]]).map(Number);
+  const start = new Date(0);
+  start.setUTCFullYear(year, month - 1, date);
+  if (year < 1 || start.getUTCMonth() !== month - 1 || start.getUTCDate() !== date) return null;
+  let hour = Number(time[1] || 0);
+  const minute = Number(time[2] || 0), second = Number(time[3] || 0);
+  if (time[5]) {
+    if (hour < 1 || hour > 12) return null;
+    hour = (hour % 12) + (/p/i.test(time[5]) ? 12 : 0);
+  }
+  if (hour > 23 || minute > 59 || second > 59) return null;
+  let seconds = start.getTime() / 1000 + 3600 * hour + 60 * minute + second;
+  if (time[6] && time[6] !== "Z" && time[6] !== "UTC")
+    seconds -= (time[6][0] === "+" ? 60 : -60) * (60 * Number(time[6].slice(1, 3)) + Number(time[6].slice(-2)));
+  return (1e6 * seconds + Number((time[4] || "").slice(0, 6).padEnd(6, "0"))) / 1e6;
+}
+
+// Ranks from January and Monday on, and hours with fractions.
+const DATE_PARTS = {
+  month: (seconds) => new Date(1000 * seconds).getUTCMonth(),
+  weekday: (seconds) => (new Date(1000 * seconds).getUTCDay() + 6) % 7,
+  hour: (seconds) => (seconds - 86400 * Math.floor(seconds / 86400)) / 3600,
+};
+
 class ValueReader {
   constructor(rules) {
     Object.assign(this, rules);
@@ -32,6 +65,11 @@ class ValueReader {
   }
 
   find(value) {
+    if (this.form !== null) {
+      const seconds = this.readSeconds(value);
+      if (Number.isNaN(seconds)) return this.missing;
+      return this.part === null ? seconds : DATE_PARTS[this.part](seconds);
+    }
     if (value === undefined || value === null) return this.missing;
     if (typeof value === "bigint") value = Number(value);
     if (typeof value === "number") {
@@ -54,6 +92,23 @@ class ValueReader {
     }
     if (this.ignores_texts) return this.missing;
     throw new Error(`column '${this.name}' must hold numbers, as it does in training, got '${value}'`);
+  }
+
+  // Seconds since 1970: given as such, as a Date or as a text in the form that training had.
+  readSeconds(value) {
+    if (value === undefined || value === null) return NaN;
+    if (value instanceof Date) return value.getTime() / 1000;
+    if (typeof value === "bigint") value = Number(value);
+    if (typeof value === "number") {
+      if (Number.isFinite(value) || Number.isNaN(value)) return value;
+      throw new Error(`column '${this.name}' must hold finite numbers, got ${value}`);
+    }
+    const text = String(value).replace(SPACES, "");
+    if (this.texts.has(text)) return NaN;
+    const seconds = NUMBER.test(text) ? Number(text) : parseDate(text, this.form);
+    if (seconds === null)
+      throw new Error(`column '${this.name}' must hold dates, as it does in training, got '${value}'`);
+    return seconds;
   }
 
   findNumber(number) {

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.files import open_whole
 from priorwise.data.encoding.value_rules import ValueRules
+from priorwise.data.tables.dates import SECONDS_OF_DAY
 from priorwise.export.layout import ExportedModel
 from priorwise.export.onnx.graph import ML, OnnxGraph
 from priorwise.export.onnx.steps import OnnxSteps
@@ -76,7 +77,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     if "" in exported.features:
         raise ValueError("ONNX cannot have an input of the name '': rename the column")
     graph = OnnxGraph(exported.features)
-    rows = [_add_reader(graph, rules) for rules in exported.readers]
+    rows = [_add_reader(graph, rules, exported.columns) for rules in exported.readers]
     proba = OnnxSteps(exported, graph, rows).add_step(exported.step)
     label, proba_name = graph.reserve("label"), graph.reserve("probabilities")
     graph.add("Identity", proba, output=proba_name)
@@ -85,7 +86,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     graph.add("Gather", classes, best, output=label)
     inputs = [
         (rules.name, "STRING" if rules.is_nominal else "DOUBLE", ["rows", 1])
-        for rules in exported.readers[0]
+        for rules in exported.readers[0][: len(exported.columns)]
     ]
     kinds = {"b": "BOOL", "i": "INT64", "f": "DOUBLE", "O": "STRING"}
     outputs = [
@@ -99,10 +100,12 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     return result
 
 
-def _add_reader(graph: OnnxGraph, reader: list[ValueRules]) -> str:
+def _add_reader(graph: OnnxGraph, reader: list[ValueRules], names: list[str]) -> str:
     """Add the matrix of numbers that rows are read as."""
     columns = [
-        _add_labels(graph, rules) if rules.is_nominal else _add_numbers(graph, rules)
+        _add_labels(graph, rules)
+        if rules.is_nominal
+        else _add_numbers(graph, rules, names[rules.source])
         for rules in reader
     ]
     return graph.add("Concat", *columns, axis=1)
@@ -125,13 +128,40 @@ def _add_labels(graph: OnnxGraph, rules: ValueRules) -> str:
     return numbers
 
 
-def _add_numbers(graph: OnnxGraph, rules: ValueRules) -> str:
+def _add_numbers(graph: OnnxGraph, rules: ValueRules, source: str) -> str:
     missing = graph.add_constant(float(rules.missing))
-    numbers = rules.name
+    numbers = source if rules.part is None else _add_part(graph, rules.part, source)
     for mark in rules.numbers:
         is_mark = graph.add("Equal", numbers, float(mark))
         numbers = graph.add("Where", is_mark, missing, numbers)
     return graph.add("Where", graph.add("IsNaN", numbers), missing, numbers)
+
+
+def _add_part(graph: OnnxGraph, part: str, seconds: str) -> str:
+    """Add the part of dates that `take_part` returns."""
+
+    def divide(values: str, divisor: float) -> str:
+        return graph.add("Floor", graph.add("Div", values, divisor))
+
+    def rest(values: str, divisor: float) -> str:
+        whole = graph.add("Mul", divide(values, divisor), divisor)
+        return graph.add("Sub", values, whole)
+
+    if part == "hour":
+        return graph.add("Div", rest(seconds, SECONDS_OF_DAY), 3600.0)
+    days = divide(seconds, SECONDS_OF_DAY)
+    if part == "weekday":
+        return rest(graph.add("Add", days, 3.0), 7.0)
+    # Years are taken to begin in March, so that leap days come last.
+    in_era = rest(graph.add("Add", days, 719_468.0), 146_097.0)
+    leap_days = graph.add("Sub", divide(in_era, 36_524.0), divide(in_era, 1_460.0))
+    leap_days = graph.add("Sub", leap_days, divide(in_era, 146_096.0))
+    year = divide(graph.add("Add", in_era, leap_days), 365.0)
+    before = graph.add("Sub", divide(year, 4.0), divide(year, 100.0))
+    before = graph.add("Add", graph.add("Mul", year, 365.0), before)
+    in_year = graph.add("Mul", graph.add("Sub", in_era, before), 5.0)
+    month = divide(graph.add("Add", in_year, 2.0), 153.0)
+    return rest(graph.add("Add", month, 2.0), 12.0)
 
 
 def _list_classes(classes: list[Any]) -> NDArray[Any]:

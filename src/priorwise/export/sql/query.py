@@ -86,8 +86,8 @@ def export_sql(
     steps = StepQueries(exported, dialect)
     last = steps.add_step(exported.step)
     results = [f"p({label})" for label in exported.classes]
-    check_names(exported.features, [*keep, *results], dialect)
-    columns = list(dict.fromkeys([*exported.features, *keep]))
+    check_names(exported.columns, [*keep, *results], dialect)
+    columns = list(dict.fromkeys([*exported.columns, *keep]))
     parts = [
         write_rows(table, columns),
         write_spaces(dialect),

@@ -14,6 +14,7 @@ from scipy.special import erfcx
 
 from priorwise.data.encoding.value_rules import ValueRules
 from priorwise.data.sources.sql_source import quote_name
+from priorwise.data.tables.dates import ISO
 from priorwise.data.tables.label_keys import NUMBER_PATTERN, SPACES
 from priorwise.export.reading import SURROGATES, refuse_labels, spell_labels, write_code
 
@@ -188,7 +189,7 @@ def write_values(readers: list[list[ValueRules]], dialect: str) -> str:
     """Return a query of the numbers that each value is read as: id, feature, value."""
     labels: list[str] = []
     # Numbers that are read by the same rules share one expression.
-    numbers: dict[tuple[tuple[float, ...], bool], list[tuple[int, int, ValueRules]]] = {}
+    numbers: dict[NumberKind, list[tuple[int, ValueRules]]] = {}
     for r, reader in enumerate(readers):
         for i, rules in enumerate(reader):
             place = r * len(reader) + i
@@ -199,14 +200,17 @@ def write_values(readers: list[list[ValueRules]], dialect: str) -> str:
                 source = f"SELECT id, {columns} FROM {_ROWS}"
                 labels.append(f"SELECT id, {place}, {_find_code(rules, dialect)} FROM ({source}) r")
             else:
-                kind = (tuple(rules.numbers), rules.ignores_texts)
-                numbers.setdefault(kind, []).append((place, i, rules))
+                kind = (tuple(rules.numbers), rules.ignores_texts, rules.form, rules.part)
+                numbers.setdefault(kind, []).append((place, rules))
     return union_all(
         [*labels, *(_read_numbers(kind, group, dialect) for kind, group in numbers.items())]
     )
 
 
 _ROWS = "pw_row CROSS JOIN pw_space"
+
+NumberKind = tuple[tuple[float, ...], bool, str | None, str | None]
+"""How numbers are read: which mean missing, whether texts do, the form and part of dates."""
 
 
 def _trim(column: str, dialect: str) -> str:
@@ -239,25 +243,32 @@ def _find_code(rules: ValueRules, dialect: str) -> str:
     return f"CAST({code} ELSE {known} END AS DOUBLE PRECISION)"
 
 
-def _read_numbers(
-    kind: tuple[tuple[float, ...], bool], group: list[tuple[int, int, ValueRules]], dialect: str
-) -> str:
-    marks, ignores_texts = kind
-    has_means = not all(np.isnan(rules.missing) for _, _, rules in group)
+def _read_numbers(kind: NumberKind, group: list[tuple[int, ValueRules]], dialect: str) -> str:
+    marks, ignores_texts, form, part = kind
+    has_means = not all(np.isnan(rules.missing) for _, rules in group)
     describe, read = _NUMBERS[dialect]
     sources = []
-    for place, i, rules in group:
+    for place, rules in group:
         columns = f"{place} AS feature, {write_text(rules.name, dialect)} AS name"
         if has_means:
             columns += f", CAST({write_number(rules.missing)} AS DOUBLE PRECISION) AS mean"
-        sources.append(f"SELECT id, s, {columns}, {describe.format(f'f{i}')} FROM {_ROWS}")
+        column = describe.format(f"f{rules.source}")
+        sources.append(f"SELECT id, s, {columns}, {column} FROM {_ROWS}")
     error = _ERRORS[dialect]
-    number = read.format(error=error, other="NULL" if ignores_texts else error)
+    other = "NULL" if ignores_texts else error
+    if form == ISO:
+        other = _TEXT_DATES[dialect].format(other=other)
+    number = read.format(error=error, other=other)
     for mark in marks:
         number = f"NULLIF({number}, {write_number(mark)})"
+    rows = f"(\n{union_all(sources)}) n"
+    if part is not None:
+        mean = ", mean" if has_means else ""
+        rows = f"(SELECT id, feature{mean}, {number} AS seconds FROM {rows}) d"
+        number = f"CAST({_PARTS[part][dialect]} AS DOUBLE PRECISION)"
     if has_means:
         number = f"COALESCE({number}, mean)"
-    return f"SELECT id, feature, {number} FROM (\n{union_all(sources)}) n"
+    return f"SELECT id, feature, {number} FROM {rows}"
 
 
 _PROBLEM = (
@@ -306,6 +317,32 @@ AND ABS(json_extract(label, '$')) < 1e15 END THEN CAST(json_extract(label, '$') 
 WHEN date(SUBSTR(label, 1, 10), '+0 days') = SUBSTR(label, 1, 10) AND {_SECONDS} IS NOT NULL
 THEN CAST({_SECONDS} AS REAL) + CAST('0' || SUBSTR(label, 20, 7) AS REAL)
 ELSE {{other}} END"""
+
+_TEXT_DATES = {
+    "duckdb": "CASE WHEN regexp_matches(label, '[T ].*(Z|[+-][0-9]{{2}}:?[0-9]{{2}})$') THEN "
+    "epoch_us(TRY_CAST(label AS TIMESTAMPTZ)) / 1e6 "
+    "ELSE COALESCE(epoch_us(TRY_CAST(label AS TIMESTAMP)) / 1e6, {other}) END",
+    "postgres": "CASE WHEN label ~ '^[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}[T ].*(Z|[+-][0-9]{{2}}:?"
+    "[0-9]{{2}})$' THEN EXTRACT(EPOCH FROM CAST(label AS TIMESTAMP WITH TIME ZONE)) "
+    "WHEN label ~ '^[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}([T ]|$)' "
+    "THEN EXTRACT(EPOCH FROM CAST(label AS TIMESTAMP)) ELSE {other} END",
+    "sqlite": "{other}",  # which reads texts as dates in any case
+}
+"""Texts that are dates, where they are no numbers."""
+
+_DAY = "FLOOR(seconds / 86400.0e0)"
+_WEEKDAY = f"{_DAY} + 3 - 7 * FLOOR(({_DAY} + 3) / 7.0e0)"
+_HOUR = f"(seconds - 86400.0e0 * {_DAY}) / 3600.0e0"
+_PARTS = {
+    "month": {
+        "duckdb": f"MONTH(make_timestamp(CAST({_DAY} * 86400000000 AS BIGINT))) - 1",
+        "postgres": f"EXTRACT(MONTH FROM DATE '1970-01-01' + CAST({_DAY} AS INTEGER)) - 1",
+        "sqlite": f"CAST(strftime('%m', {_DAY} * 86400, 'unixepoch') AS REAL) - 1",
+    },
+    "weekday": dict.fromkeys(DIALECTS, _WEEKDAY),
+    "hour": dict.fromkeys(DIALECTS, _HOUR),
+}
+"""Parts of dates, as `take_part` has them."""
 
 _LABEL_NUMBERS = {
     "duckdb": "CASE WHEN typeof({0}) NOT IN ('VARCHAR', 'BOOLEAN') THEN TRY_CAST({0} AS DOUBLE) "

@@ -50,12 +50,14 @@ class PredictionBatches:
             raise TypeError(f"keep must be a list of columns, got {keep!r}")
         names = getattr(model, "feature_names_in_", None)
         reading = {"batch_rows": batch_rows, "missing_values": model.missing_values}
+        # Where a file leaves it open, its numbers are written as those of training.
+        source = open_source(
+            source, target=None, like=getattr(model, "decimal_mark_", None), **reading
+        )
         if names is None:
-            opened = open_source(source, target=None, **reading)
             # The target may be missing here, so it is not read at all.
             left_out = {target, *keep}
-            features = [name for name in opened.feature_names if name not in left_out]
-            source = opened
+            features = [name for name in source.feature_names if name not in left_out]
         else:
             features = [str(name) for name in names]
         added = [name for name in keep if name not in features]

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.docstrings import hook
 from priorwise.common.estimator import Estimator
 from priorwise.common.numeric import draw_seed
+from priorwise.common.registered import with_registered_methods
 from priorwise.common.stored.checks import check_fitted, require
 from priorwise.common.validation import check_choice, check_n_jobs, check_number, check_weight
 from priorwise.counts import count_trees
@@ -40,12 +41,15 @@ from priorwise.smoothing.base import as_smoother
 from priorwise.structure.networks import Network
 
 
+@with_registered_methods
 class BayesianNetwork(NetworkQueries, Estimator):
     """A Bayesian network whose tables back off to contexts of fewer parents.
 
-    Every column of a table is a variable; numbers count as labels. The table of a variable, its
-    distribution given its parents, is a tree of counts, smoothed as in `ConditionalTable`: a
-    context with few rows borrows from the contexts that leave out the last parents. Parents are
+    Every column of a table is a variable; numbers count as labels, and a column of more than 64
+    different numbers is refused, unless its type declares them as categories. The table of a
+    variable, its distribution given its parents, is a tree of counts, smoothed as in
+    `ConditionalTable`: a context with few rows borrows from the contexts that leave out the last
+    parents. Parents are
     ordered by conditional mutual information, and estimates are averaged over orders that begin
     with different parents.
 

@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.validation import check_number
-from priorwise.models.general.distribution import Distribution
 from priorwise.models.general.graph import NetworkGraph
 from priorwise.models.general.inference import Inference, keep_inference
 from priorwise.models.general.structures import CodedFrame, find_variable
@@ -22,6 +21,7 @@ from priorwise.models.general.tables import (
 )
 from priorwise.models.given_columns import as_array, read_table
 from priorwise.smoothing import HDP, Smoother
+from priorwise.structure.networks.distribution import Distribution
 
 
 class NetworkQueries(NetworkGraph):

@@ -301,6 +301,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         n_folds: int | str = "auto",
         tol: float = TOLERANCE,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing: str = "value",
         unseen: str = "backoff",
         memory_limit: int | float | str | None = None,
@@ -313,6 +314,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         self.n_folds = n_folds
         self.tol = tol
         self.ordinal_features = ordinal_features
+        self.date_features = date_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing

@@ -93,6 +93,7 @@ class BaseNetworkClassifier(CountedClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -109,6 +110,7 @@ class BaseNetworkClassifier(CountedClassifier):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
+        self.date_features = date_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing

@@ -49,8 +49,7 @@ class TableRows(Rows):
         self.coded = coded
         self.encoder = table.encoder
         # One string for each feature, which all members of an ensemble share.
-        names = (f"x{i}" for i in range(self.n_features))
-        self.feature_names = table.encoder.feature_names or tuple(names)
+        self.feature_names = table.encoder.feature_labels
         self.n_threads = n_threads
         self._folds: NDArray[np.intp] = np.full(table.n_rows, -1)
 

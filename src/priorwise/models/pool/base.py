@@ -81,7 +81,7 @@ class BasePool(TableClassifier, _BaseComposition):
         `fit_dataset` of the rows held in memory. Members keep none; `score_report` has scores.
     boosting_ : Boosted or None
         Boosted trees that correct the pooled probabilities; None if there are none.
-    feature_importances_ : array of shape (n_features_in_,)
+    feature_importances_ : array of shape (n_features,)
         Share of each feature in the absolute values of the contributions (`explain`), the mean over
         200 training rows, measured when it is first asked for. Members that cannot explain
         themselves do not count.

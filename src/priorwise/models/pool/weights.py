@@ -302,7 +302,7 @@ class ImportanceRows:
     @classmethod
     def draw(cls, table: TrainingTable, *, keep_given: bool) -> Self:
         """Return rows of a table at even distances, if asked for with those that were given."""
-        per_row = table.n_classes * table.encoder.n_features_in_
+        per_row = table.n_classes * len(table.encoder.is_nominal_)
         n_rows = min(table.n_rows, MAX_EXPLAINED_ROWS, max(1, MAX_CONTRIBUTIONS // per_row))
         rows = table.take(np.linspace(0, table.n_rows - 1, n_rows).astype(np.intp))
         columns = replace(rows.columns, X=rows.rows_given()) if keep_given else rows.columns

@@ -97,7 +97,7 @@ class ProbabilityForestClassifier(TableClassifier):
         The smoother used.
     min_weight_ : float
         Least weight of the rows of a node that is split; 0 if it was not chosen.
-    feature_importances_ : array of shape (n_features_in_,)
+    feature_importances_ : array of shape (n_features,)
         Share of each feature in the information that the splits gain, the mean of the trees.
     oof_proba_ : array of shape (n_rows, n_classes)
         Probabilities of the training rows by the trees they did not grow, NaN for rows that grew
@@ -146,6 +146,7 @@ class ProbabilityForestClassifier(TableClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -170,6 +171,7 @@ class ProbabilityForestClassifier(TableClassifier):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
+        self.date_features = date_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing

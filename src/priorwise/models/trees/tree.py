@@ -167,6 +167,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
+        date_features: Any = "from_dtype",
         missing_values: Any = "usual",
         class_weight: Any = None,
         missing: str = "value",
@@ -193,6 +194,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
+        self.date_features = date_features
         self.missing_values = missing_values
         self.class_weight = class_weight
         self.missing = missing
@@ -252,7 +254,7 @@ class ProbabilityTreeClassifier(TableClassifier):
     def feature_importances_(self) -> NDArray[np.float64]:
         """Share of each feature in the information that the splits gain."""
         check_is_fitted(self)
-        return self.tree_.feature_shares(self.n_features_in_)
+        return self.tree_.feature_shares(len(self.encoder_.is_nominal_))
 
     def get_depth(self) -> int:
         """Return the number of levels below the root.

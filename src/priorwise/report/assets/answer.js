@@ -99,7 +99,9 @@ function* listSteps() {
   const { bias, terms } = yield* priorwise.explainInSteps(model, asRow(state.values));
   const width = classes.length, y = state.focus;
   const own = (lines, at) => lines[at + y];
-  const parts = features.map(({ place }) => own(terms, place * width));
+  // Parts of a date add up to what its column adds.
+  const parts = features.map(({ places }) =>
+    places.reduce((sum, place) => sum + own(terms, place * width), 0));
   const order = parts.map((_, i) => i).sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a]));
   const shown = order.slice(0, order.length > MAX_STEPS + 1 ? MAX_STEPS : MAX_STEPS + 1);
   const rest = order.slice(shown.length);

@@ -7,6 +7,7 @@ from priorwise.data.encoding.schema import TableCheck, TableSchema
 from priorwise.evaluation import ReliabilityCurve
 from priorwise.report.boxes.card import draw_card, draw_summary
 from priorwise.report.boxes.explanations import draw_explanation, draw_global, draw_shape
+from priorwise.report.boxes.general import draw_distribution, draw_general
 from priorwise.report.boxes.scores import draw_curve, draw_scores
 from priorwise.report.boxes.tables import (
     draw_check,
@@ -17,8 +18,9 @@ from priorwise.report.boxes.tables import (
 from priorwise.steps.explanation import Explanation, FeatureShape, GlobalExplanation
 from priorwise.storage.summary import ModelSummary
 from priorwise.structure import Network
+from priorwise.structure.networks.distribution import Distribution
 
-__all__ = ["draw", "draw_card", "draw_conditional", "draw_scores"]
+__all__ = ["draw", "draw_card", "draw_conditional", "draw_general", "draw_scores"]
 
 
 @singledispatch
@@ -34,4 +36,5 @@ draw.register(ModelSummary, draw_summary)
 draw.register(TableSchema, draw_schema)
 draw.register(TableCheck, draw_check)
 draw.register(Network, draw_structure)
+draw.register(Distribution, draw_distribution)
 draw.register(ReliabilityCurve, draw_curve)

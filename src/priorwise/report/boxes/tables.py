@@ -17,6 +17,7 @@ from priorwise.report.boxes.box import (
     scrolled,
     soft,
 )
+from priorwise.report.graphs import draw_graph
 from priorwise.report.html import Number, paragraph, table
 from priorwise.report.structures import draw_network
 from priorwise.report.svg import show_number
@@ -95,10 +96,12 @@ def draw_structure(network: Network) -> str:
     n_shown = min(len(network.order), MAX_FEATURES)
     shown = network.restrict(n_shown, max((len(own) for own in network.parents), default=0))
     n_arcs = sum(1 for _ in network.arcs())
-    about = "" if network.class_name is None else " The class is a parent of every feature."
+    has_class = network.class_name is not None
+    draw = draw_network if has_class else draw_graph
+    about = " The class is a parent of every feature." if has_class else ""
     return box(
         f"Network of {count(len(network.order), 'feature')} with {count(n_arcs, 'arc')}",
-        scrolled(draw_network(shown, "Network")),
+        scrolled(draw(shown, "Network")),
         left_out(len(network.order) - n_shown, "more feature", "more features"),
         soft(f"An arc leads from a feature to one that depends on it.{about}"),
     )

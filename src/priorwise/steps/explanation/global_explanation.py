@@ -282,7 +282,9 @@ def _group(column: NDArray[Any], most: int) -> tuple[NDArray[np.intp], list[Any]
         cuts = np.unique(np.quantile(numbers[known], np.arange(1, most) / most))
         group = np.unique(np.searchsorted(cuts, numbers[known]), return_inverse=True)[1]
     n_groups = int(group.max(initial=-1)) + 1
-    values: list[Any] = [float(np.median(numbers[known][group == g])) for g in range(n_groups)]
+    # Dates stay dates.
+    kind = next((type(value) for value in column if value is not None), float)
+    values: list[Any] = [kind(np.median(numbers[known][group == g])) for g in range(n_groups)]
     groups = np.full(len(numbers), n_groups)
     groups[known] = group
     return groups, values if known.all() else [*values, None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from html import escape
 from itertools import product
 from typing import Any
 
@@ -11,12 +10,15 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.docstrings import hook
+from priorwise.common.registered import with_registered_methods
 from priorwise.common.texts import count, show_probability
 
 MAX_SHOWN = 20
 """Most lines of a distribution that are printed."""
 
 
+@with_registered_methods
 class Distribution(Mapping[Any, float]):
     """The probability of each state of a variable, or of each combination of states of several.
 
@@ -151,39 +153,32 @@ class Distribution(Mapping[Any, float]):
             index = pd.MultiIndex.from_product(levels, names=self.variables)
         return pd.Series(self.probabilities.ravel(), index=index, name="probability")
 
-    def _lines(self) -> tuple[list[list[str]], int]:
-        """Return the lines to show, the most probable ones if there are many, and the rest."""
+    @hook
+    def lines(self, most: int) -> tuple[list[tuple[list[str], float]], int]:
+        """Return states and probability of each line, the most probable ones if there are more.
+
+        The second result is the number of lines that are left out.
+        """
         order = np.arange(len(self))
-        if len(self) > MAX_SHOWN:
-            order = np.argsort(-self.probabilities.ravel(), kind="stable")[:MAX_SHOWN]
+        if len(self) > most:
+            order = np.argsort(-self.probabilities.ravel(), kind="stable")[:most]
         lines = []
         for at in order:
             place = np.unravel_index(int(at), self.probabilities.shape)
             own = [str(s[i]) for s, i in zip(self.states.values(), place, strict=True)]
-            lines.append([*own, show_probability(float(self.probabilities[place]))])
+            lines.append((own, float(self.probabilities[place])))
         return lines, len(self) - len(order)
 
     def __repr__(self) -> str:
-        lines, n_more = self._lines()
-        heads = [*map(str, self.states), "probability"]
-        widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
-        texts = [
-            "  ".join(
-                text.rjust(width) if place == len(heads) - 1 else text.ljust(width)
-                for place, (text, width) in enumerate(zip(line, widths, strict=True))
-            )
-            for line in (heads, *lines)
-        ]
+        lines, n_more = self.lines(MAX_SHOWN)
+        rows = [[*map(str, self.states), "probability"]]
+        rows += [[*states, show_probability(p)] for states, p in lines]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        texts = []
+        for row in rows:
+            first = zip(row[:-1], widths, strict=False)
+            states = "  ".join(text.ljust(width) for text, width in first)
+            texts.append(f"{states}  {row[-1].rjust(widths[-1])}")
         if n_more:
             texts.append(f"and {count(n_more, 'less probable line')}")
         return "\n".join(texts)
-
-    def _repr_html_(self) -> str:
-        lines, n_more = self._lines()
-        head = "".join(f"<th>{escape(str(name))}</th>" for name in [*self.states, "probability"])
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in line) + "</tr>"
-            for line in lines
-        )
-        more = f"<p>and {count(n_more, 'less probable line')}</p>" if n_more else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"

@@ -1,0 +1,177 @@
+"""Labels of a feature and how many rows have each, over many batches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorwise.data.survey.numbers import NumberCounts
+from priorwise.data.tables.categories import Categories, sorted_labels
+from priorwise.data.tables.column_kinds import is_numeric
+from priorwise.data.tables.dates import read_dates
+from priorwise.data.tables.label_keys import NominalColumn, label_key, parse_number
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """Labels of a feature in any order, None for missing, and their rows by class.
+
+    The feature is nominal, unless `is_text`: then all its labels together decide whether it is.
+    Labels that no row has are forgotten, unless `is_declared`: the type of the column lists them.
+    """
+
+    labels: list[Hashable]
+    counts: NDArray[Any]
+    """Rows or weights, of shape (n_labels, n_classes)."""
+    is_text: bool = False
+    is_declared: bool = False
+
+    @classmethod
+    def of(cls, column: NominalColumn, weight: NDArray[np.float64] | None = None) -> LabelCounts:
+        """Count the rows of one batch without a look at their classes; missing comes last.
+
+        >>> LabelCounts.of(NominalColumn(["b"], np.array([0, 0, -1]))).counts.tolist()
+        [[2.0], [1.0]]
+        """
+        labels = [*column.labels, None]
+        places = np.where(column.codes < 0, len(column.labels), column.codes)
+        counts = np.bincount(places, weight, len(labels)).astype(np.float64)
+        return cls(labels, counts[:, None])
+
+    @property
+    def totals(self) -> NDArray[Any]:
+        """Rows or weight of each label."""
+        return self.counts.sum(axis=1)
+
+    @property
+    def example(self) -> Hashable:
+        """A label with rows that is not a number; None if there is none."""
+        texts = (
+            label
+            for label, total in zip(self.labels, self.totals.tolist(), strict=True)
+            if total > 0 and label is not None and (not self.is_text or parse_number(label) is None)
+        )
+        return next(texts, None)
+
+    def merge(self, other: LabelCounts) -> LabelCounts:
+        """The labels of both, those of `other` that are new behind."""
+        is_text, is_declared = self.is_text and other.is_text, self.is_declared or other.is_declared
+        if self.labels is other.labels or _are_same(self.labels, other.labels):
+            return LabelCounts(self.labels, self.counts + other.counts, is_text, is_declared)
+        labels, place = join_labels(self.labels, other.labels)
+        kind = np.result_type(self.counts, other.counts)
+        counts = np.zeros((len(labels), self.counts.shape[1]), kind)
+        counts[: len(self.labels)] = self.counts
+        counts[place] += other.counts
+        return LabelCounts(labels, counts, is_text, is_declared)
+
+    def subtract(self, other: LabelCounts) -> LabelCounts:
+        """The same labels without the rows of `other`."""
+        left = self.merge(other.scale(-1.0))
+        return replace(left, counts=np.maximum(left.counts, 0.0))
+
+    def scale(self, factor: float) -> LabelCounts:
+        """The same labels where every row counts `factor` times."""
+        return replace(self, counts=factor * self.counts)
+
+    def is_numeric(self, name: str, whole_numbers: list[str]) -> bool:
+        """Decide whether all rows hold numbers (`is_numeric`)."""
+        known = [i for i, label in enumerate(self.labels) if label is not None]
+        labels = [self.labels[i] for i in known]
+        return self.is_text and is_numeric(name, labels, self.totals[known], whole_numbers)
+
+    def numbers(self, form: str | None = None) -> NDArray[np.float64]:
+        """The number that each label is, or the seconds of a date in a form; NaN for others."""
+        parsed = (
+            [None if label is None else parse_number(label) for label in self.labels]
+            if form is None
+            else read_dates(self.labels, form)
+        )
+        return np.array([np.nan if number is None else number for number in parsed])
+
+    def to_numbers(
+        self, max_bytes: int | None, numbers: NDArray[np.float64] | None = None
+    ) -> NumberCounts:
+        """Return the numbers that all labels with rows are, or those given for each label."""
+        n_classes = self.counts.shape[1]
+        at, y = np.nonzero(self.counts)
+        values = (self.numbers() if numbers is None else numbers)[at]
+        return NumberCounts.by_class(
+            values, y.astype(np.int32), n_classes, max_bytes, self.counts[at, y]
+        )
+
+    def known(self) -> Iterator[Hashable]:
+        """The labels that rows have, without missing ones."""
+        for label, total in zip(self.labels, self.totals.tolist(), strict=True):
+            if total > 0 and label is not None:
+                yield label
+
+    def with_classes(self, place: NDArray[np.intp], n_classes: int) -> LabelCounts:
+        """The same rows where class i is class ``place[i]`` of more classes."""
+        counts = np.zeros((len(self.labels), n_classes), dtype=self.counts.dtype)
+        counts[:, place] = self.counts
+        return replace(self, counts=counts)
+
+    def to_categories(
+        self, marks: frozenset[Hashable], missing: str, known: Categories | None = None
+    ) -> tuple[Categories, NDArray[np.int32]]:
+        """Give codes to the labels; also return the code of each label of this survey.
+
+        The `known` labels come first with their weights, others are sorted behind them, whatever
+        batch they came with. With ``missing="impute"`` a missing label has the code of the heaviest
+        label, with ``missing="ignore"`` the code -1.
+        """
+        known = Categories(marks) if known is None else known
+        keys = list(map(label_key, self.labels))
+        totals = dict(zip(keys, self.totals.tolist(), strict=True))
+        new = sorted_labels(
+            [
+                _shared(label)
+                for key, label in zip(keys, self.labels, strict=True)
+                if key is not None and key not in known and (totals[key] > 0 or self.is_declared)
+            ]
+        )
+        has_values = known.has_values or any(totals[key] > 0 for key in keys if key is not None)
+        codes_missing = missing == "value" or (missing == "impute" and not has_values)
+        if codes_missing and totals.get(None, 0) > 0 and None not in known:
+            new.append(None)
+        categories = known.extend(new, totals)
+        # No row has a label without a code, but for missing values.
+        instead = categories.mode_code if missing == "impute" and categories.labels else 0
+        codes = [categories.codes.get(key, instead) for key in keys]
+        if missing == "ignore" and None in totals:
+            codes[keys.index(None)] = -1
+        return categories, np.array(codes, dtype=np.int32)
+
+
+def join_labels(
+    mine: list[Hashable], theirs: list[Hashable]
+) -> tuple[list[Hashable], NDArray[np.intp]]:
+    """Union of both lists of labels, `mine` first, and the place of each of `theirs` in it.
+
+    >>> join_labels(["b", "a"], ["c", "b"])
+    (['b', 'a', 'c'], array([2, 0]))
+    """
+    place = {label_key(label): i for i, label in enumerate(mine)}
+    labels = list(mine)
+    places = np.empty(len(theirs), dtype=np.intp)
+    for i, label in enumerate(theirs):
+        places[i] = place.setdefault(label_key(label), len(labels))
+        if places[i] == len(labels):
+            labels.append(label)
+    return labels, places
+
+
+def _are_same(a: list[Hashable], b: list[Hashable]) -> bool:
+    return a == b and list(map(type, a)) == list(map(type, b))
+
+
+def _shared(label: Hashable) -> Hashable:
+    # One object for one text: a model learnt in one go and one that was resumed are then saved
+    # as the same bytes.
+    return sys.intern(label) if type(label) is str else label
