@@ -1,6 +1,6 @@
 """Do naive Bayes, TAN and the superparent classifiers reproduce the published tables?
 
-Conditional log likelihood, accuracy and area under the ROC curve of Jiang et al. (2015), "Not
+Conditional log likelihood, accuracy and area under the ROC curve of Qiu et al. (2015), "Not
 always simple classification: Learning SuperParent for class probability estimation", Tables 2, 7
 and 12, on the data sets that are in a folder as ARFF files. Their preprocessing: attributes that
 name a row are deleted, missing values become the mode or mean, numbers are cut into ten bins of

@@ -302,7 +302,7 @@ RANKINGS = [
     Ranking(
         "superparent",
         "cll",
-        "Superparent classifiers: conditional log likelihood (Jiang et al. 2015, Table 2)",
+        "Superparent classifiers: conditional log likelihood (Qiu et al. 2015, Table 2)",
         f"{SUPERPARENT_NOTE} In bits, summed over a test fold.",
         "CLL-SP",
         {
@@ -324,7 +324,7 @@ RANKINGS = [
     Ranking(
         "superparent",
         "accuracy",
-        "Superparent classifiers: accuracy in per cent (Jiang et al. 2015, Table 7)",
+        "Superparent classifiers: accuracy in per cent (Qiu et al. 2015, Table 7)",
         SUPERPARENT_NOTE,
         "CLL-SP",
         {
@@ -345,7 +345,7 @@ RANKINGS = [
     Ranking(
         "superparent",
         "auc",
-        "Superparent classifiers: area under the ROC curve (Jiang et al. 2015, Table 12)",
+        "Superparent classifiers: area under the ROC curve (Qiu et al. 2015, Table 12)",
         SUPERPARENT_NOTE,
         "CLL-SP",
         {

@@ -96,7 +96,7 @@ _MODEL_HELP = (
     "scikit-learn, for example 'KDBClassifier(max_parents=2)' or "
     "'rf=sklearn:RandomForestClassifier(n_estimators=100)'"
 )
-_READING = [
+_COLUMNS = [
     _argument("--categorical", nargs="+", metavar="COLUMN", help="numbers that are labels"),
     _argument("--numeric", nargs="+", metavar="COLUMN",
               help="columns of numbers; text in them is missing"),
@@ -105,7 +105,7 @@ _READING = [
     _argument("--missing-values", nargs="+", metavar="VALUE",
               help="values that mean missing, besides the usual ones"),
 ]  # fmt: skip
-"""How the table is read."""
+"""What the columns of the table are."""
 _SCORES = _argument(
     "--scores", nargs="+", metavar="SCORE", help="only these: log-loss, Brier, error, AUC, RMSE"
 )
@@ -133,7 +133,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         _argument("--max-seconds", type=float, metavar="S", help="of the default model and pools"),
         _argument("--features", nargs="+", metavar="COLUMN", help="learn from these columns only"),
         _argument("--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"),
-        *_READING,
+        *_COLUMNS,
         _argument("--weights", metavar="COLUMN",
                   help="column that counts how often a row is there"),
         _argument("--test-size", type=float, metavar="SHARE", help="score on this share of rows"),

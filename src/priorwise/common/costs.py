@@ -26,12 +26,12 @@ def check_cost_matrix(
            [1., 0.]])
     """
     if isinstance(cost_matrix, Mapping):
-        cost = _read_dict(cost_matrix, classes.tolist())
+        given: Any = _read_dict(cost_matrix, classes.tolist())
     else:
         frame = nw.from_native(cost_matrix, eager_only=True, pass_through=True)
         is_frame = isinstance(frame, nw.DataFrame)
-        cost = _read_frame(frame, classes.tolist()) if is_frame else cost_matrix
-    cost, n_classes = np.asarray(cost, dtype=np.float64), len(classes)
+        given = _read_frame(frame, classes.tolist()) if is_frame else cost_matrix
+    cost, n_classes = np.asarray(given, dtype=np.float64), len(classes)
     if cost.shape not in ((n_classes, n_classes), (n_rows, n_classes, n_classes)):
         each = "" if n_rows is None else f", or so for each of {n_rows} rows"
         raise ValueError(

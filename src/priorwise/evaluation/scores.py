@@ -173,7 +173,7 @@ def conditional_log_likelihood(
 ) -> float:
     """Sum over the rows of the log probability of the true class.
 
-    It is a sum, not a mean, and in bits by default, as in the SuperParent tables of Jiang et al.::
+    It is a sum, not a mean, and in bits by default, as in the SuperParent tables of Qiu et al.::
 
         conditional_log_likelihood = sum_i log p(y_i | x_i)
 

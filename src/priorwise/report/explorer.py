@@ -24,7 +24,6 @@ from priorwise.report.html import embed_json, read_asset
 from priorwise.report.values import (
     FeatureValues,
     find_classes,
-    list_parts,
     name_rows,
     name_target,
     plain_label,
@@ -100,7 +99,7 @@ def write_explorer(
         unit=(
             "Log-odds are log p / (1 - p), in the scale above: +0.69 doubles the odds."
             if n_classes == 2
-            else "Log-odds are against the other classes: +0.69 doubles the odds."
+            else "Log-odds are against the mean of the other classes: +0.69 doubles the odds."
         ),
         style=read_asset("page.css") + read_asset("explorer.css"),
         bars=_draw_bars(labels, _predict_typical(model, features)),
@@ -222,6 +221,14 @@ def _order_features(model: Any, X: Any, rows: NDArray[np.intp]) -> list[int]:
     of_columns = [explanation.contributions[:, places].sum(axis=1) for places in parts]
     size = np.abs(np.stack(of_columns, axis=1)).mean(axis=(0, 2))
     return np.argsort(-size, kind="stable").tolist()
+
+
+def list_parts(encoder: Any) -> list[list[int]]:
+    """Return the places of the features that are read from each column: itself, parts of dates."""
+    places = [[i] for i in range(encoder.n_features_in_)]
+    for at, (column, _) in enumerate(encoder.parts_, encoder.n_features_in_):
+        places[column].append(at)
+    return places
 
 
 def _describe(feature: FeatureValues, schema: Any, places: list[int]) -> dict[str, Any]:

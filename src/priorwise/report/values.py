@@ -159,11 +159,3 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     if isinstance(frame, nw.DataFrame):
         return frame[rows.tolist()].to_native()
     return X[rows] if isinstance(X, np.ndarray) else [X[i] for i in rows]
-
-
-def list_parts(encoder: Any) -> list[list[int]]:
-    """Return the places of the features that are read from each column: itself, parts of dates."""
-    places = [[i] for i in range(encoder.n_features_in_)]
-    for at, (column, _) in enumerate(encoder.parts_, encoder.n_features_in_):
-        places[column].append(at)
-    return places

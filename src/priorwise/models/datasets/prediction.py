@@ -88,7 +88,7 @@ class PredictionBatches:
                 except (TypeError, ValueError) as error:
                     raise SourceError(str(error), batch.place) from error
                 kept = frame.select(self.keep).to_native() if self.keep else None
-                codes = expected_costs(proba, None).argmin(axis=1)
+                codes = expected_costs(proba, None, self.model.classes_).argmin(axis=1)
                 sink.write(codes, np.hstack([proba, *ends]) if ends else proba, kept)
                 n_rows += len(proba)
                 progress.step(count=len(proba))

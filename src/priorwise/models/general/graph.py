@@ -123,7 +123,7 @@ class NetworkGraph:
                 blanket |= {child, *own}
         return [self.variables_[i] for i in sorted(blanket - {place})]
 
-    def do(self, values: Mapping[Hashable, Any]) -> Self:
+    def do(self, values: Mapping[Any, Any]) -> Self:
         """Return the network after an intervention that sets variables to values.
 
         The variables no longer depend on their parents: the arcs into them are cut. Whatever is

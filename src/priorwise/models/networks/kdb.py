@@ -277,7 +277,7 @@ class SuperParentClassifier(SingleNetworkClassifier):
     Each feature has the class and at most one feature as parents. Arcs are added one at a
     time: the feature that scores best as parent of all features without one, the superparent,
     gets the child that scores best alone, as long as the score improves (Keogh and Pazzani
-    1999). With ``search_score="cll"`` this is CLL-SuperParent (Jiang et al. 2015).
+    1999). With ``search_score="cll"`` this is CLL-SuperParent (Qiu et al. 2015).
 
     Parameters
     ----------

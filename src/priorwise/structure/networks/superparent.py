@@ -47,7 +47,7 @@ def learn_superparent(
     that scores best as parent of all orphans, its favourite child the orphan that scores best
     as its only new child. That arc stays if it improves the score; else the search ends. An arc
     that would close a cycle is not considered; of equals the lower feature is taken (Keogh and
-    Pazzani 1999; Jiang et al. 2015, Algorithm 1).
+    Pazzani 1999; Qiu et al. 2015, Algorithm 1).
 
     Estimates are Laplace's, p(x | y, parent) = (n + 1) / (N + arity), on the training rows:
     each taken out of the counts that judge it (``evaluation="leave-one-out"``) or not
