@@ -22,7 +22,7 @@ from priorwise.common.texts import count, show_percent
 from priorwise.data.columns import Columns
 from priorwise.export import javascript_evaluator
 from priorwise.export.json_file import describe_model
-from priorwise.steps.intervals import LEAST_OPEN, find_deviations
+from priorwise.steps.intervals import CONTINUITY, LEAST_OPEN, find_deviations
 
 MAX_NUMBERS = 200
 """Numbers with more distinct values are shown by this many of their quantiles."""
@@ -334,6 +334,9 @@ def describe_spread(model: Any) -> dict[str, Any]:
             {"level": level, "deviations": find_deviations(level)} for level in LEVELS
         ],
         "calibration": {
-            "error": calibration.error, "root": calibration.root, "least_open": LEAST_OPEN,
+            "error": calibration.error,
+            "root": calibration.root,
+            "least_open": LEAST_OPEN,
+            "continuity": CONTINUITY,
         },
     }  # fmt: skip
