@@ -32,7 +32,8 @@ scores = {"a": list(rng.normal(size=30)), "b": list(rng.normal(size=30))}
 """
 
 DRAWN = [
-    "pool", "many", "kdb", "tree", "table", "general", "general.table('y')", "pool.explain(few)", "many.explain(X)",
+    "pool", "many", "kdb", "tree", "table", "general", "general.table('y')", "pool.explain(few)",
+    "many.explain(X)",
     "many.explain_global(X)", "pool.explain_global(few).shapes['income']", "many.score_report()",
     "many.summary()", "kdb.feature_schema_", "kdb.check(X.assign(age=200.0))", "kdb.structure_",
     "evaluation.reliability_curve(y, p, event='yes')",
@@ -40,7 +41,8 @@ DRAWN = [
 """Objects that notebooks draw."""
 
 SHORT = [
-    "general.query(['smoker', 'y'])", "general.equivalence_class()", "general.arcs_", "pool.step_", "many.step_", "kdb.step_", "tree.step_", "tree.tree_", "table.count_tree_",
+    "general.query(['smoker', 'y'])", "general.equivalence_class()", "general.arcs_", "pool.step_",
+    "many.step_", "kdb.step_", "tree.step_", "tree.tree_", "table.count_tree_",
     "kdb.encoder_", "kdb.card()", "export.export_c(kdb)", "export.export_json(kdb)",
     "export.export_sql(kdb)", "export.export_c(kdb, folder / 'model.c')",
     "export.javascript_evaluator()", "read_header(folder / 'model.pw')",
