@@ -98,7 +98,7 @@ def check(
         missing_values=missing_values,
     )
     names = [] if table.library is None else [str(name) for name in table.names]
-    kinds = kinds_of_columns(table, reading, names, warn=False)
+    kinds = kinds_of_columns(table, reading, names)
     orders = {
         i: read_order(table, i, reading, names, marks).labels
         for i, kind in enumerate(kinds)
@@ -187,7 +187,7 @@ def _find_ids(table: TrainingTable) -> list[Finding]:
             findings.append(
                 Finding(
                     "id",
-                    encoder.schema_[feature].name,
+                    encoder.feature_labels[feature],
                     f"has {len(labels):,} different labels in {table.n_rows:,} rows, such as "
                     f"{show_labels(labels)}, which new rows will not have",
                     "leave it out",
@@ -222,7 +222,7 @@ def _find_leak(table: TrainingTable, feature: int) -> list[Finding]:
     cells, strength = _measure(table, feature)
     if not is_leak(strength, cells.sum(axis=0)):
         return []
-    return [describe_leak(table.encoder.schema_[feature].name, cells, strength)]
+    return [describe_leak(table.encoder.feature_labels[feature], cells, strength)]
 
 
 def _measure(table: TrainingTable, feature: int) -> tuple[NDArray[Any], float]:
