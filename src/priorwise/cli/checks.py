@@ -13,6 +13,7 @@ from priorwise.cli.inputs import (
     check_columns,
     find_target,
     local_files,
+    open_tables,
     read_columns,
     read_frame,
 )
@@ -25,7 +26,7 @@ def run_check(options: Namespace) -> None:
     """Print what is found in a table and its target."""
     check_output(options)
     with announce(options, "reading"), local_files(options.data) as paths:
-        frame = nw.from_native(read_frame(paths), eager_only=True)
+        frame = nw.from_native(read_frame(open_tables(options, paths)), eager_only=True)
     names = frame.columns
     for name in options.drop:
         check_column(name, names, "--drop")

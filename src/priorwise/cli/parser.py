@@ -147,6 +147,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         _target(""),
         _argument("--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"),
         *_READING,
+        *_COLUMNS,
         _argument("--html", dest="output", metavar="FILE", help="also write a page; - is "
                   "standard output"),
         _argument("--overwrite", action="store_true", help="replace a file that exists"),

@@ -187,7 +187,7 @@ def _find_ids(table: TrainingTable) -> list[Finding]:
             findings.append(
                 Finding(
                     "id",
-                    encoder.feature_labels[feature],
+                    encoder.describe_features()[feature].name,
                     f"has {len(labels):,} different labels in {table.n_rows:,} rows, such as "
                     f"{show_labels(labels)}, which new rows will not have",
                     "leave it out",
@@ -222,7 +222,7 @@ def _find_leak(table: TrainingTable, feature: int) -> list[Finding]:
     cells, strength = _measure(table, feature)
     if not is_leak(strength, cells.sum(axis=0)):
         return []
-    return [describe_leak(table.encoder.feature_labels[feature], cells, strength)]
+    return [describe_leak(table.encoder.describe_features()[feature].name, cells, strength)]
 
 
 def _measure(table: TrainingTable, feature: int) -> tuple[NDArray[Any], float]:

@@ -35,7 +35,7 @@ ID_NAME = re.compile(
     re.IGNORECASE,
 )
 FORMATTED_NUMBER = re.compile(
-    r"[€$£¥]?\s*[-+]?\d+(?:[ .,'’\u00a0]\d{3})*(?:[.,]\d+)?\s*(%|[€$£¥]|[A-Za-zµ°/²³]{1,5})?"
+    r"[€$£¥]?\s*[-+]?(?!0\d)\d+(?:[ .,'’\u00a0]\d{3})*(?:[.,]\d+)?\s*(%|[€$£¥]|[A-Za-zµ°/²³]{1,5})?"
 )
 BROKEN = re.compile("[\u00c3\u00c2][\u0080-\u00bf]|\u00e2\u20ac|\ufffd")
 """Text in UTF-8 that was read in another encoding, and characters that could not be read."""

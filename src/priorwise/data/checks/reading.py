@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise.data.survey.numbers import ValueSummary
 from priorwise.data.tables.column_kinds import MAX_NUMERIC_LABELS, Kind
+from priorwise.data.tables.dates import find_forms, read_dates
 from priorwise.data.tables.label_keys import parse_number
 from priorwise.data.tables.raw_table import RawTable
 
@@ -101,7 +102,7 @@ def _read_column(
     table: RawTable, i: int, kind: Kind, order: list[Hashable] | None
 ) -> CheckedColumn:
     name = str(table.names[i])
-    if kind == "numeric":
+    if kind in ("numeric", "date"):
         numbers = table.numeric(i, texts_are_missing=True, keep_infinite=True)
         return CheckedColumn(name, table.n_rows, numbers, is_date=table.holds_dates(i))
     column = table.nominal(i)
@@ -113,6 +114,12 @@ def _read_column(
 
 def _parse(column: CheckedColumn) -> CheckedColumn:
     """Return a column of texts as numbers if most of its rows hold numbers, many different ones."""
+    seen = [column.labels[place] for place in np.flatnonzero(column.rows).tolist()]
+    forms = find_forms(seen)
+    if forms:
+        seconds = read_dates(column.labels, forms[0])
+        values = np.array([np.nan if one is None else one for one in [*seconds, None]])
+        return CheckedColumn(column.name, column.n_rows, values[column.codes], is_date=True)
     parsed = [parse_number(label) for label in column.labels]
     is_number = np.array([number is not None for number in parsed], dtype=bool)
     n_numbers = int(column.rows[is_number].sum())
