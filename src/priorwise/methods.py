@@ -130,6 +130,7 @@ def explorer(
     y: Any = None,
     *,
     fixed: Sequence[str | int] = (),
+    keys: Any = None,
 ) -> None:
     """Write a page with a slider or a menu for each feature, and what is then predicted.
 
@@ -151,6 +152,8 @@ def explorer(
     fixed : sequence of str or int
         Names or places of features that nobody can change, such as an age: the search for
         changes leaves them as they are. Readers of the page can choose otherwise.
+    keys : array-like of shape (n_rows,), optional
+        What the rows are called. By default the index of a pandas frame, or else places from 0.
 
     Examples
     --------
@@ -164,7 +167,7 @@ def explorer(
     """
     from priorwise.report.explorer import write_explorer
 
-    write_explorer(model, path, X, y, fixed=fixed)
+    write_explorer(model, path, X, y, fixed=fixed, keys=keys)
 
 
 def show_html(model: Any) -> str:

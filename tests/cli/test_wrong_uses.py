@@ -44,7 +44,7 @@ FILES = {
 WRONG_USES = {
     "a word for a command": (["train", TRAIN], "'train'; did you mean fit?"),
     "a misspelt command": (["evalute", MODEL, TEST], "'evalute'; did you mean evaluate?"),
-    "an unknown command": (["fly"], "unknown command 'fly' (one of fit, predict, evaluate"),
+    "an unknown command": (["fly"], "unknown command 'fly' (one of fit, check, predict"),
     "an unknown option": ([*FIT, "--efort", "fast"], "'--efort'; did you mean --effort?"),
     "an option without its value": (["fit", TRAIN, "--target"], "--target: expected one argument"),
     "a word for a number": ([*FIT, "--cv", "five"], "--cv: invalid int value: 'five'"),

@@ -348,6 +348,8 @@ def call_directly(corpus: Corpus) -> None:
         corpus.add(Call("SortedColumns", _core.SortedColumns, (listed, n_rows, 1)))
     for real in (None, ones):
         corpus.add(Call("WidePairs", _core.WidePairs, (*table, None, real, 1)))
+    pair = ([np.zeros(0, np.int32), np.zeros(1, np.int32)], [np.full(2, 0.5), np.full(6, 1 / 3)])
+    corpus.add(Call("NetworkTables", _core.NetworkTables, (np.array([2, 3], np.int32), *pair)))
     for weight in (None, ones):
         counted = ([codes[0], codes[1], y], np.array([4, 4, 3], dtype=np.int32), weight, 3)
         corpus.add(

@@ -171,6 +171,8 @@ def test_a_key_moves_a_slider_and_the_answer(driver, page, table):
         driver.execute_script("return arguments[0].getAttribute('aria-valuetext')", slider)
     )
     field = driver.find_element("css selector", "input[aria-label='height, exact value']")
+    assert float(field.get_attribute("value")) == pytest.approx(moved, rel=1e-5)
+    field.click()  # shows all digits
     exact = float(field.get_attribute("value"))
     assert exact == pytest.approx(moved, rel=1e-5)
     assert exact > table[0]["height"][20]

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from browser import list_errors, list_requests, open_browser, open_page, why_no_browser
 from export.cases import fit, make_table, predict
 from priorwise import (
     KDBClassifier,
@@ -23,8 +22,6 @@ from priorwise import (
 from priorwise.evaluation import brier, cross_entropy, hand_till_auc, zero_one_loss
 from priorwise.report.features import permute_features
 from priorwise.report.svg import find_ticks
-
-pytestmark = pytest.mark.xdist_group("browser")
 
 SECTIONS = [
     "verdict", "thresholds", "scores", "calibration", "confusion", "groups", "features", "shapes",
@@ -240,20 +237,3 @@ def test_shuffling_a_feature_of_no_use_changes_nothing() -> None:
 def test_ticks_are_round_and_within_the_range() -> None:
     assert find_ticks(-0.37, 0.93) == [-0.2, 0.0, 0.2, 0.4, 0.6, 0.8]
     assert find_ticks(3.0, 3.0) == [3.0]
-
-
-@pytest.mark.parametrize("width", [1000, 390])
-def test_the_page_fits_its_window_and_asks_for_nothing(path: Path, width: int) -> None:
-    if why := why_no_browser():
-        pytest.skip(why)
-    with open_browser(width, 800) as opened:
-        open_page(opened, path)
-        script = "return [document.documentElement.scrollWidth, innerWidth]"
-        wide, room = opened.execute_script(script)
-        assert wide <= room
-        before = opened.execute_script("return document.querySelector('.zoom svg').clientWidth")
-        opened.find_element("css selector", "button[data-zoom]").click()
-        after = opened.execute_script("return document.querySelector('.zoom svg').clientWidth")
-        assert after > before
-        assert list_requests(opened) == []
-        assert list_errors(opened) == []

@@ -149,13 +149,7 @@ def label_rows(
     if features is not None and target in features:
         raise ValueError(f"--features must not name the target {target!r}")
     y, missing = read_labels(native, target)
-    if key is None:
-        space = nw.get_native_namespace(frame)
-        keys = nw.new_series("row, from 1", np.arange(1, len(frame) + 1), backend=space)
-    else:
-        check_column(key, names, "--key")
-        keys = frame[key]
-    keys = keys[np.flatnonzero(~missing)]
+    keys = name_rows(native, key)[np.flatnonzero(~missing)]
     if missing.any():
         print_note(f"{int(missing.sum())} of {len(frame)} rows have no {target!r} and are left out")
         frame = frame[np.flatnonzero(~missing)]
@@ -174,6 +168,16 @@ def label_rows(
     if not chosen:
         raise ValueError("no column is left to learn from")
     return LabelledRows(frame.select(chosen).to_native(), np.asarray(y), weight, target, keys)
+
+
+def name_rows(native: Any, key: str | None) -> Any:
+    """Return what rows are called, as a series: a column, or their numbers from 1."""
+    frame = nw.from_native(native, eager_only=True)
+    if key is None:
+        space = nw.get_native_namespace(frame)
+        return nw.new_series("number from 1", np.arange(1, len(frame) + 1), backend=space)
+    check_column(key, frame.columns, "--key")
+    return frame[key]
 
 
 def find_target(names: Sequence[str], target: str) -> str:

@@ -24,6 +24,7 @@ from priorwise.cli.inputs import (
     list_reading,
     load_model,
     local_files,
+    name_rows,
     open_tables,
     parse_model,
     read_columns,
@@ -302,6 +303,7 @@ def run_report(options: Namespace) -> None:
     model = load_model(options)
     with local_files(options.data) as paths:
         rows = read_for_model(options, model, paths)
+    model.target_name_ = rows.target
     with announce(options, "writing the report"), open_output(options) as path:
         model.report(
             rows.X, rows.y, path,
@@ -315,17 +317,19 @@ def run_explorer(options: Namespace) -> None:
     """Write a page that holds the model and predicts in the browser."""
     check_output(options)
     model = load_model(options)
-    X = y = None
+    X = y = keys = None
     with local_files(options.data) as paths:
         if paths:
             frame = read_frame(open_tables(options, paths, model))
             target = options.target or getattr(model, "target_name_", None)
             names = nw.from_native(frame, eager_only=True).columns
+            keys = name_rows(frame, options.key)
             # Rows to start from need no classes.
             if target is not None and (options.target or target in names):
-                rows = label_rows(frame, target)
-                frame, y = rows.X, rows.y
+                rows = label_rows(frame, target, key=options.key)
+                frame, y, keys = rows.X, rows.y, rows.keys
+                model.target_name_ = rows.target
             X = select_features(model, frame)
     with announce(options, "writing the page"), open_output(options) as path:
-        model.explorer(path, X, y, fixed=options.fixed or ())
+        model.explorer(path, X, y, fixed=options.fixed or (), keys=keys)
     print_output(options)

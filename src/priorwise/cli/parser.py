@@ -110,6 +110,7 @@ _SCORES = _argument(
     "--scores", nargs="+", metavar="SCORE", help="only these: log-loss, Brier, error, AUC, RMSE"
 )
 _PAGE = _output("the .html file; - is standard output", required=True)
+_KEY = _argument("--key", metavar="COLUMN", help="what rows are called (their numbers from 1)")
 _COMMON = [
     _argument("--json", action="store_true", help="print JSON, for programs"),
     _argument("--quiet", action="store_true", help="show no progress"),
@@ -140,6 +141,16 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         _argument("--stream", action="store_true", help="read in batches: fit_dataset"),
         _argument("--seed", type=int, default=0, help="of all random draws (0)"),
         *_JOBS,
+    ]),
+    "check": ("checks", "what may be wrong with a table, before a fit", [
+        _DATA,
+        _target(""),
+        _argument("--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"),
+        *_READING,
+        _argument("--html", dest="output", metavar="FILE", help="also write a page; - is "
+                  "standard output"),
+        _argument("--overwrite", action="store_true", help="replace a file that exists"),
+        *_COMMON,
     ]),
     "predict": ("models", "write classes and probabilities of new rows", [
         _MODEL,
@@ -176,7 +187,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         *_READING,
         _target(),
         _argument("--event", metavar="CLASS", help="class to choose a threshold for (the rarest)"),
-        _argument("--key", metavar="COLUMN", help="what rows are called (their numbers from 1)"),
+        _KEY,
         *_PAGE,
         *_JOBS,
     ]),
@@ -187,6 +198,7 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         _target(),
         _argument("--fixed", type=_split_names, metavar="COLUMN,...",
                   help="features that cannot be changed, such as age,sex"),
+        _KEY,
         *_PAGE,
         *_JOBS,
     ]),

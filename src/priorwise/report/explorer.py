@@ -1,18 +1,14 @@
-"""A page that evaluates a model in the browser, and the values of a table as pages show them."""
+"""A page that evaluates a model in the browser."""
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
 from string import Template
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
@@ -24,106 +20,17 @@ from priorwise.data.columns import Columns
 from priorwise.data.tables.dates import take_part
 from priorwise.export import javascript_evaluator
 from priorwise.export.json_file import describe_model
-from priorwise.steps.intervals import LEAST_OPEN, find_deviations
-
-MAX_NUMBERS = 200
-"""Numbers with more distinct values are shown by this many of their quantiles."""
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureValues:
-    """A feature: its `values` for people to choose from, and the `cells` of some rows.
-
-    Values are ascending numbers, or labels. Their `share` is, of a number, the share of rows up to
-    it (half of those that have it included) and of a label its share of the rows; None without
-    rows. Cells are numbers, NaN if missing, or places among the labels, -1 for labels that training
-    did not have and -2 if missing. `typical` is the median or the commonest label.
-    """
-
-    name: str
-    is_label: bool
-    is_date: bool
-    values: list[Any]
-    share: NDArray[np.float64] | None
-    cells: NDArray[Any]
-    typical: Any
-
-
-def plain_label(label: Any) -> Any:
-    """Return a label as JSON can hold it."""
-    if isinstance(label, bool | np.bool_):
-        return bool(label)
-    if isinstance(label, np.integer | np.floating):
-        return label.item()
-    return label if isinstance(label, str | int | float) else str(label)
-
-
-def read_values(model: Any, X: Any = None) -> list[FeatureValues]:
-    """Return the features of a fitted classifier with their values in X, or in training if None."""
-    encoder, schema = model.encoder_, model.encoder_.describe_features()
-    columns: list[Any] = [None] * len(schema)
-    if X is not None:
-        with warnings.catch_warnings():
-            # The report says which values training did not have.
-            warnings.filterwarnings("ignore", message=".*never seen in training")
-            columns = encoder.read(X, model).in_feature_order()
-    result = []
-    for feature, (name, column) in enumerate(zip(model.feature_labels_, columns, strict=True)):
-        if schema[feature].kind == "nominal":
-            result.append(_read_labels(name, encoder.value_labels(feature), column))
-        elif schema[feature].kind == "ordered":
-            labels = [*encoder.value_labels(feature), None]
-            places = None if column is None else _find_ranks(column, len(labels) - 1)
-            result.append(_read_labels(name, labels, places))
-        else:
-            result.append(_read_numbers(name, schema[feature], column))
-    return result
-
-
-def _find_ranks(ranks: NDArray[np.float64], missing: int) -> NDArray[np.intp]:
-    """Return the place of the label of each rank.
-
-    Labels without a rank are read as missing, and missing ones as NaN or the mean rank of training.
-    """
-    return np.where(ranks == np.rint(ranks), ranks, missing).astype(np.intp)
-
-
-def _read_labels(name: str, all_labels: list[Any], codes: Any) -> FeatureValues:
-    known = [place for place, label in enumerate(all_labels) if label is not None]
-    labels = [plain_label(all_labels[place]) for place in known]
-    if codes is None:
-        first = labels[0] if labels else None
-        return FeatureValues(name, True, False, labels, None, np.zeros(0), first)
-    # The last place is that of code -1.
-    place = np.full(len(all_labels) + 1, -2)
-    place[known], place[-1] = np.arange(len(known)), -1
-    cells = place[codes]
-    share = np.bincount(cells[cells >= 0], minlength=len(labels)) / len(cells)
-    typical = labels[int(share.argmax())] if len(labels) else None
-    return FeatureValues(name, True, False, labels, share, cells, typical)
-
-
-def _read_numbers(name: str, schema: Any, numbers: Any) -> FeatureValues:
-    is_date = schema.kind == "date" or schema.dtype.startswith("Date")
-    if numbers is None:
-        low, high = schema.least or 0.0, schema.largest or 0.0
-        values = np.unique(np.linspace(low, high, 101))
-        if "int" in schema.dtype.lower():
-            values = np.unique(values.round())
-        typical = float(values[len(values) // 2])
-        return FeatureValues(name, False, is_date, values.tolist(), None, np.zeros(0), typical)
-    known = np.sort(numbers[~np.isnan(numbers)])
-    if not len(known):
-        return FeatureValues(name, False, is_date, [0.0], np.array([0.5]), numbers, None)
-    values = np.unique(known)
-    if len(values) > MAX_NUMBERS:
-        places = np.linspace(0, len(known) - 1, MAX_NUMBERS).round().astype(int)
-        values = np.unique(known[places])
-    below, up_to = (np.searchsorted(known, values, side=side) for side in ("left", "right"))
-    share = (below + up_to) / (2.0 * len(known))
-    typical = float(known[len(known) // 2])
-    return FeatureValues(name, False, is_date, values.tolist(), share, numbers, typical)
-
+from priorwise.report.html import embed_json, read_asset
+from priorwise.report.values import (
+    FeatureValues,
+    find_classes,
+    name_rows,
+    name_target,
+    plain_label,
+    read_values,
+    take_rows,
+)
+from priorwise.steps.intervals import CONTINUITY, LEAST_OPEN, find_deviations
 
 MAX_ROWS, MAX_CELLS = 500, 60_000
 """Largest number of rows that the page holds to start from, and of values in them."""
@@ -145,6 +52,7 @@ def write_explorer(
     y: Any = None,
     *,
     fixed: Sequence[str | int] = (),
+    keys: Any = None,
 ) -> None:
     """Write the page of a fitted classifier; the method `explorer` describes it."""
     check_is_fitted(model)
@@ -156,6 +64,7 @@ def write_explorer(
     n_rows = len(features[0].cells)
     if y is not None and X is None:
         raise ValueError("y must be given with X, got y without X")
+    names, _, note = name_rows(X, keys, n_rows)
     classes = None if y is None else find_classes(model.classes_, y, n_rows)
     description = describe_model(model, inner_rows=True, plain_records=False)
     inner = list(_take_inner(description["model"]))
@@ -171,7 +80,8 @@ def write_explorer(
             for i in order
         ],
         "rows": {
-            "numbers": rows.tolist(),
+            "names": [names[row] for row in rows.tolist()],
+            "note": note,
             "columns": [_list_cells(features[i], rows) for i in order],
             **_rank_rows(model, X, rows, None if classes is None else classes[rows]),
         },
@@ -189,7 +99,7 @@ def write_explorer(
         unit=(
             "Log-odds are log p / (1 - p), in the scale above: +0.69 doubles the odds."
             if n_classes == 2
-            else "Log-odds are against the other classes: +0.69 doubles the odds."
+            else "Log-odds are against the mean of the other classes: +0.69 doubles the odds."
         ),
         style=read_asset("page.css") + read_asset("explorer.css"),
         bars=_draw_bars(labels, _predict_typical(model, features)),
@@ -230,36 +140,6 @@ def _take_inner(description: Any) -> Iterator[Any]:
     elif isinstance(description, dict | list):
         for part in description.values() if isinstance(description, dict) else description:
             yield from _take_inner(part)
-
-
-def read_asset(name: str) -> str:
-    """Return the text of a file of this package."""
-    return files("priorwise.report").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def embed_json(value: Any) -> str:
-    """Return JSON that may stand in an element of a page."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace("&", "\\u0026")
-
-
-def name_target(model: Any, y: Any = None) -> str:
-    """Return the name of what is predicted: of the column of y, or as the model knows it."""
-    name = getattr(y, "name", None)
-    name = getattr(model, "target_name_", None) if name is None else name
-    return "the class" if name is None else f"\u201c{name}\u201d"
-
-
-def find_classes(labels: NDArray[Any], y: Any, n_rows: int) -> NDArray[np.intp]:
-    """Return the place of each class label among those of a model."""
-    given = np.asarray(y)
-    if given.shape != (n_rows,):
-        raise ValueError(f"y must have the shape ({n_rows},), as X has rows, got {given.shape}")
-    place = {label: k for k, label in enumerate(labels.tolist())}
-    unknown = [label for label in given.tolist() if label not in place]
-    if unknown:
-        raise ValueError(f"y must hold classes of the model, {list(place)}, got {unknown[0]!r}")
-    return np.array([place[label] for label in given.tolist()], dtype=np.intp)
 
 
 def _choose_rows(features: list[FeatureValues]) -> NDArray[np.intp]:
@@ -343,14 +223,6 @@ def _order_features(model: Any, X: Any, rows: NDArray[np.intp]) -> list[int]:
     return np.argsort(-size, kind="stable").tolist()
 
 
-def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return some rows of a frame, an array or a list of rows."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return frame[rows.tolist()].to_native()
-    return X[rows] if isinstance(X, np.ndarray) else [X[i] for i in rows]
-
-
 def list_parts(encoder: Any) -> list[list[int]]:
     """Return the places of the features that are read from each column: itself, parts of dates."""
     places = [[i] for i in range(encoder.n_features_in_)]
@@ -390,6 +262,9 @@ def describe_spread(model: Any) -> dict[str, Any]:
             {"level": level, "deviations": find_deviations(level)} for level in LEVELS
         ],
         "calibration": {
-            "error": calibration.error, "root": calibration.root, "least_open": LEAST_OPEN,
+            "error": calibration.error,
+            "root": calibration.root,
+            "least_open": LEAST_OPEN,
+            "continuity": CONTINUITY,
         },
     }  # fmt: skip

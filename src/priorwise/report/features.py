@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from priorwise.common.numeric import log_loss
 from priorwise.common.texts import count, show_percent
-from priorwise.data.tables.dates import DateSeconds, show_date
-from priorwise.report.explorer import FeatureValues, take_rows
 from priorwise.report.html import Number, figure, grid, paragraph, section, table
 from priorwise.report.svg import (
     COLOURS,
@@ -22,6 +20,7 @@ from priorwise.report.svg import (
     show_decimals,
     show_number,
 )
+from priorwise.report.values import FeatureValues, take_rows
 
 MAX_PERMUTED_ROWS, MAX_PERMUTED = 1_000, 60
 """Largest number of rows, and of features, whose values are shuffled."""
@@ -86,6 +85,8 @@ def importance_section(overall: Any, permuted: Floats | None, n_rows: int) -> st
             " Beside it, how much the log-loss rises if the values of the feature are shuffled "
             "among rows; about zero if other features say the same."
         )
+        if len(permuted) < len(names):
+            note += " The parts of a date are shuffled with its column."
     return section(
         "features", "Which features matter", table(heads, lines), paragraph(note, "soft")
     )
@@ -123,12 +124,17 @@ def pair_section(overall: Any) -> str:
     )
 
 
-def shape_section(overall: Any, features: list[FeatureValues], labels: list[str]) -> str:
-    """Return a picture of the contribution against the value for each important feature."""
+def shape_section(
+    overall: Any, features: list[FeatureValues], labels: list[str], event: int
+) -> str:
+    """Return a picture of the contribution against the value for each important feature.
+
+    Of two classes, it is the contribution to `event`.
+    """
     explanation = overall.explanation
     n_classes = len(labels)
     common = np.argsort(-overall.class_importance.sum(axis=0), kind="stable")
-    classes = [1] if n_classes == 2 else common[:MAX_LINES].tolist()
+    classes = [event] if n_classes == 2 else common[:MAX_LINES].tolist()
     figures = []
     for i in overall.ranking[:MAX_SHAPES]:
         if overall.importance[i] <= 0.0:
@@ -138,7 +144,7 @@ def shape_section(overall: Any, features: list[FeatureValues], labels: list[str]
             continue
         draw = _draw_numbers if shape.is_numeric else _draw_labels
         figures.append(draw(shape, features[i], labels, classes))
-    of = f" for {labels[1]}" if n_classes == 2 else ""
+    of = f" for {labels[event]}" if n_classes == 2 else ""
     key = ""
     if n_classes > 2:
         key = _legend([labels[k] for k in classes])
@@ -171,10 +177,9 @@ def _draw_numbers(shape: Any, feature: FeatureValues, labels: list[str], classes
     one = len(classes) == 1
     parts = [mean[:, classes], *([low[:, classes], high[:, classes]] if one else [])]
     bottom, top = min(p.min() for p in parts), max(p.max() for p in parts)
-    show = _show_day if isinstance(xs[0], DateSeconds) else show_number
     text = "; ".join(
-        f"{labels[k]}: {show_number(mean[0, k])} at {show(xs[0])}, "
-        f"{show_number(mean[-1, k])} at {show(xs[-1])}" for k in classes[:2]
+        f"{labels[k]}: {show_number(mean[0, k])} at {feature.show(xs[0])}, "
+        f"{show_number(mean[-1, k])} at {feature.show(xs[-1])}" for k in classes[:2]
     )  # fmt: skip
     numbers = feature.cells[~np.isnan(feature.cells)]
     x_range = (float(min(xs)), float(max(xs)))
@@ -188,7 +193,7 @@ def _draw_numbers(shape: Any, feature: FeatureValues, labels: list[str], classes
     for n_rows, left, right in zip(counts, edges[:-1], edges[1:], strict=True):
         height = 26 * np.sqrt(n_rows / max(counts.max(), 1))
         chart.rect(chart.x(left), floor - height, chart.x(right) - chart.x(left), height, "--line")
-    chart.axes(cut_text(feature.name, 40), "log-odds", x_text=show)
+    chart.axes(cut_text(feature.name, 40), "log-odds", x_text=feature.show)
     if bottom < 0 < top:
         chart.line([(chart.left, chart.y(0)), (chart.width - chart.right, chart.y(0))], "--soft",
                    stroke_width=1)  # fmt: skip
@@ -203,10 +208,6 @@ def _draw_numbers(shape: Any, feature: FeatureValues, labels: list[str], classes
         gone = shape.mean[len(known), classes[0]]
         missing = f" Missing ({count(shape.n_rows[-1], 'row')}): {show_number(gone)}."
     return figure(chart, f"{feature.name}.{missing}")
-
-
-def _show_day(seconds: float) -> str:
-    return show_date(seconds)[:10]
 
 
 def _draw_labels(shape: Any, feature: FeatureValues, labels: list[str], classes: list[int]) -> str:

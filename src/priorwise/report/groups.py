@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from priorwise.common.texts import show_percent
-from priorwise.report.explorer import FeatureValues
 from priorwise.report.html import Number, paragraph, section, table
-from priorwise.report.svg import show_number
+from priorwise.report.values import FeatureValues
 
 MIN_ROWS = 30
 """Least rows of a group that is compared with the others."""
@@ -96,7 +95,7 @@ def _split(feature: FeatureValues) -> list[tuple[str, NDArray[np.bool_]]]:
         return groups
     ends = np.unique(np.quantile(known, np.arange(1, N_BINS) / N_BINS, method="lower"))
     ends = ends[ends < known.max()]
-    texts = [_show(feature, end) for end in ends]
+    texts = [feature.show(end) for end in ends]
     # Missing numbers are in no group, as each comparison with them is false.
     for k, end in enumerate(ends):
         if k == 0:
@@ -107,12 +106,6 @@ def _split(feature: FeatureValues) -> list[tuple[str, NDArray[np.bool_]]]:
     if len(ends):
         groups.append((f"> {texts[-1]}", cells > ends[-1]))
     return groups
-
-
-def _show(feature: FeatureValues, value: float) -> str:
-    if feature.is_date:
-        return str(np.datetime64(int(value), "s").astype("datetime64[D]"))
-    return show_number(float(value))
 
 
 def group_section(groups: list[Group]) -> str:

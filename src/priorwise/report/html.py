@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 from priorwise.report.svg import Picture, show_number
@@ -82,3 +84,14 @@ def section(name: str, title: str, *parts: str) -> str:
     """Return a part of the page under a title."""
     body = "".join(parts)
     return f'<section id="{name}"><h2>{escape(title)}</h2>{body}</section>'
+
+
+def read_asset(name: str) -> str:
+    """Return the text of a file of this package."""
+    return files("priorwise.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def embed_json(value: Any) -> str:
+    """Return JSON that may stand in an element of a page."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace("&", "\\u0026")

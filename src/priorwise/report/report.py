@@ -12,18 +12,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import entropy
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.files import open_whole
 from priorwise.common.texts import count, show_percent
 from priorwise.common.validation import check_number
-from priorwise.report.explorer import (
-    find_classes,
-    name_target,
-    read_asset,
-    read_values,
-    take_rows,
-)
 from priorwise.report.features import (
     importance_section,
     pair_section,
@@ -31,7 +25,7 @@ from priorwise.report.features import (
     shape_section,
 )
 from priorwise.report.groups import find_groups, group_section
-from priorwise.report.html import Number, paragraph, section, table
+from priorwise.report.html import Number, paragraph, read_asset, section, table
 from priorwise.report.rows import JudgedRows, row_sections
 from priorwise.report.scores import (
     MAX_CLASSES,
@@ -40,18 +34,21 @@ from priorwise.report.scores import (
     score_section,
 )
 from priorwise.report.structures import structure_section
-from priorwise.report.svg import show_number
 from priorwise.report.thresholds import Decisions, threshold_section
+from priorwise.report.values import (
+    FeatureValues,
+    find_classes,
+    name_rows,
+    name_target,
+    read_values,
+    take_rows,
+)
 from priorwise.report.verdict import verdict_section
 
 LEAST = np.finfo(np.float64).tiny
 
-MAX_DIFFERENCE = 0.005
-"""Largest difference of mean scores of the same rows, one of them of 32 bits and of
-quantiles."""
 
-
-def value_section(model: Any, X: Any) -> str:
+def value_section(model: Any, X: Any, features: list[FeatureValues]) -> str:
     """Return what was done with missing and unseen values, and how often rows have them."""
     missing = {
         "value": "A missing value is a value of its own.",
@@ -64,14 +61,16 @@ def value_section(model: Any, X: Any) -> str:
     }.get(str(model.unseen), f"Unseen labels: {model.unseen}.")
     checked = model.check(X)
     lines = []
-    for schema, column in zip(model.feature_schema_, checked.columns, strict=True):
+    for feature, schema, column in zip(
+        features, model.feature_schema_, checked.columns, strict=True
+    ):
         if schema.labels is not None:
             span = count(len(schema.labels), "label")
         else:
             span = (
                 "no numbers"
                 if schema.least is None
-                else f"{show_number(schema.least)} to {show_number(schema.largest)}"
+                else " to ".join(map(feature.show, (schema.least, schema.largest)))
             )
         shares = [schema.missing_share, column.missing_share]
         shares += [column.unseen_share, column.outside_share]
@@ -112,7 +111,7 @@ def write_report(
     n_rows = len(features[0].cells)
     truth = find_classes(model.classes_, y, n_rows)
     labels = [str(label) for label in model.classes_.tolist()]
-    names, head, row_note = _name_rows(X, keys, n_rows)
+    names, head, row_note = name_rows(X, keys, n_rows)
     chosen = _choose_event(model.classes_, event, truth)
     proba, note = choose_probabilities(model, X, truth)
     is_own = proba is not getattr(model, "oof_proba_", None)
@@ -138,17 +137,17 @@ def write_report(
             ),
             threshold_section(decisions) if decisions else "",
             score_section(model, X, truth, proba, baseline, random_state),
-            calibration_section(labels, truth, proba, random_state),
+            calibration_section(labels, truth, proba, chosen, random_state),
             confusion_section(labels, truth, proba) if len(labels) > 2 else "",
             group_section(groups),
             importance_section(overall, permuted, len(drawn)),
-            shape_section(overall, features, labels),
+            shape_section(overall, features, labels, chosen),
             pair_section(overall),
             row_sections(
                 JudgedRows(model, X, labels, truth, proba, names, head, row_note),
                 drawn if is_own else None,
             ),
-            value_section(model, X),
+            value_section(model, X, features),
             structure_section(model),
         ]
     )  # fmt: skip
@@ -168,20 +167,6 @@ def write_report(
     )
     with open_whole(path, "the report") as file:
         file.write(page.encode())
-
-
-def _name_rows(X: Any, keys: Any, n_rows: int) -> tuple[list[str], str, str]:
-    """Return what rows are called, the head of their column, and a note on it."""
-    index = getattr(X, "index", None)
-    if keys is not None:
-        if len(keys) != n_rows:
-            raise ValueError(f"keys must name each of the {n_rows} rows of X, got {len(keys)} keys")
-        head = getattr(keys, "name", None)
-        return [str(key) for key in list(keys)], "row" if head is None else str(head), ""
-    if index is not None and not callable(index):
-        note = "" if index.name else "Rows are named by the index of the frame."
-        return [str(key) for key in index.tolist()], str(index.name or "row"), note
-    return [f"{row:,}" for row in range(n_rows)], "row", "Rows count from 0."
 
 
 def _choose_event(classes: NDArray[Any], event: Any, truth: NDArray[np.intp]) -> int:
@@ -236,7 +221,7 @@ def choose_probabilities(
             "These seem to be the rows that the model learnt from, so its scores are too good: "
             "give rows that it has not seen."
         )
-    if not _fits(proba, truth, model.set_scores_):
+    if not _fits(proba, truth):
         return model.predict_proba(X), new
     return proba, (
         "These are the rows that the model learnt from. All numbers are of the probabilities that "
@@ -244,19 +229,17 @@ def choose_probabilities(
     )
 
 
-def _fits(
-    proba: NDArray[np.floating[Any]], truth: NDArray[np.intp], scores: NDArray[np.float64]
-) -> bool:
-    """Return whether probabilities out of fold are of rows of these classes, in this order.
+def _fits(proba: NDArray[np.floating[Any]], truth: NDArray[np.intp]) -> bool:
+    """Return whether probabilities out of fold can be of rows of these classes, in this order.
 
-    `scores` are those of training for prediction sets, of which lines with a negative class are of
-    all rows. Their mean is compared: for rows in another order the classes would be less probable.
+    Those of rows in another order lose what classes drawn at random would, and more than the
+    shares of the classes do; both by more than chance.
     """
     known = np.flatnonzero(~np.isnan(proba).any(axis=1))
-    given, y = proba[known].astype(np.float64), truth[known, None]
-    own = np.take_along_axis(given, y, axis=1)
-    ahead = (given > own) | ((given == own) & (np.arange(given.shape[1]) < y))
-    mean = float(((given * ahead).sum(axis=1) + own[:, 0] / 2.0).mean())
-    of_all = scores[scores[:, 0] < 0.0]
-    weights = np.diff(of_all[:, 2], prepend=0.0)
-    return abs(mean - float(np.average(of_all[:, 1], weights=weights))) < MAX_DIFFERENCE
+    logs = -np.log(np.maximum(proba[known].astype(np.float64), LEAST))
+    losses = logs[np.arange(len(known)), truth[known]]
+    shares = np.bincount(truth[known], minlength=proba.shape[1]) / len(known)
+    chance = 3.0 * float(losses.std()) / np.sqrt(len(known))
+    random = float(logs.mean(axis=0) @ shares)
+    simple = float(entropy(shares))
+    return bool(losses.mean() <= simple + chance or losses.mean() < random - chance)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.texts import count, show_percent
-from priorwise.report.explorer import take_rows
 from priorwise.report.html import Number, paragraph, section, table
+from priorwise.report.values import take_rows
 
 N_ROWS, N_REASONS, LEVEL = 10, 3, 0.9
 CERTAINTY = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)

@@ -21,9 +21,9 @@ from priorwise.common.texts import (
 from priorwise.counts.draws import N_FOLDS, deal_into_folds
 from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
 from priorwise.evaluation.scores import brier_scale
-from priorwise.report.explorer import take_rows
 from priorwise.report.html import Number, figure, grid, paragraph, section, table
 from priorwise.report.svg import Chart, cut_text, show_interval
+from priorwise.report.values import take_rows
 
 MAX_BASELINE_ROWS = 20_000
 """Most rows that the naive Bayes classifier beside the model is cross-validated on."""
@@ -145,10 +145,12 @@ def _cross_validate(baseline: Any, model: Any, X: Any, y: Classes, random_state:
     return proba
 
 
-def calibration_section(labels: list[str], y: Classes, proba: Floats, random_state: int) -> str:
-    """Return reliability diagrams with bands, and distributions of the probabilities."""
+def calibration_section(
+    labels: list[str], y: Classes, proba: Floats, event: int, random_state: int
+) -> str:
+    """Return reliability diagrams with bands, and distributions; of two classes, of `event`."""
     order = np.argsort(-np.bincount(y, minlength=len(labels)), kind="stable")
-    shown = [1] if len(labels) == 2 else order[:MAX_CLASSES].tolist()
+    shown = [event] if len(labels) == 2 else order[:MAX_CLASSES].tolist()
     figures = []
     for k in shown:
         figures.append(_reliability(labels[k], y == k, proba[:, k], random_state))

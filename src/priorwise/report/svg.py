@@ -13,6 +13,9 @@ DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2")
 """Lines of one picture differ in colour and in dashes."""
 
 
+CAPITAL = 0.35
+"""Width of a capital beyond that of a lower-case letter, as a share of it, in common typefaces."""
+
 RAISED = str.maketrans(
     "-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
 )
@@ -76,17 +79,25 @@ def find_ticks(low: float, high: float, least: float = 3.0) -> list[float]:
     return [round(float((first + i) * step), 12) + 0.0 for i in range(count)]
 
 
+def _narrow(text: str, most: int) -> int:
+    """Return how many characters of a text are as wide as `most` lower-case ones."""
+    width = len(text) + CAPITAL * sum(character.isupper() for character in text)
+    return most if width <= most else int(most * len(text) / width)
+
+
 def cut_text(text: str, most: int) -> str:
-    """Return at most `most` characters of a text."""
+    """Return at most `most` characters of a text, fewer of capitals, which are wider."""
+    most = _narrow(text, most)
     return text if len(text) <= most else text[: most - 1] + "\u2026"
 
 
 def cut_middle(text: str, most: int) -> str:
-    """Return at most `most` characters of a text, both of its begin and of its end.
+    """Return at most `most` characters of a text, fewer of capitals, from both of its ends.
 
     >>> cut_middle("petal-length-in-cm > 1.333", 20)
     'petal-leng\u2026m > 1.333'
     """
+    most = _narrow(text, most)
     if len(text) <= most:
         return text
     end = most // 2 - 1
@@ -157,7 +168,7 @@ class Chart(Picture):
         return self.height - self.bottom - share * (self.height - self.top - self.bottom)
 
     @property
-    def box(self) -> dict[str, float]:
+    def box(self) -> dict[str, Any]:
         """The rectangle of the data as attributes, by which a script finds places in it."""
         return {
             "data_left": self.left,
@@ -177,11 +188,15 @@ class Chart(Picture):
     ) -> None:
         """Draw both axes with numbers and labels; `data-at` of those of y has their numbers."""
         floor = self.height - self.bottom
-        for value in find_ticks(*self._x_range, least=2.0):
+        ticks = find_ticks(*self._x_range, least=2.0)
+        texts = [x_text(value) for value in ticks]
+        # Of long texts every second one is shown, or every third and so on.
+        room = (self.width - self.left - self.right) / (8.0 * max(map(len, texts)))
+        step = int(np.ceil(len(ticks) / max(room, 1.0)))
+        for value, text in zip(ticks[::step], texts[::step], strict=True):
             self.line(
                 [(self.x(value), floor), (self.x(value), floor + 4)], "--soft", stroke_width=1
             )
-            text = x_text(value)
             fits = self.x(value) + 4.0 * len(text) < self.width
             style = {"font_size": 11, "text_anchor": "middle" if fits else "end"}
             self.text(self.x(value) if fits else self.width - 1, floor + 16, text, **style)

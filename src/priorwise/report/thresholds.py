@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.texts import show_percent
-from priorwise.report.explorer import embed_json
-from priorwise.report.html import Number, figure, grid, section, table
-from priorwise.report.svg import Chart
+from priorwise.report.html import Number, embed_json, figure, grid, section, table
+from priorwise.report.svg import Chart, cut_text
 
 GRID = np.concatenate([np.arange(100), np.arange(100, 9900, 10), np.arange(9900, 10001)]) / 1e4
 """Thresholds that a page can count rows for: tenths of a percent, and hundredths near 0 and 1."""
@@ -171,7 +170,7 @@ def threshold_section(each: list[Decisions]) -> str:
         for text, name, value, unit in (
             ("A miss costs", "miss-cost", miss, ""),
             ("a false alarm costs", "alarm-cost", alarm, ""),
-            ("threshold", "threshold", 100 * GRID[each[0].threshold], " %"),
+            ("threshold", "threshold", show_threshold(GRID[each[0].threshold])[:-1], " %"),
         )
     )
     tools = (
@@ -263,7 +262,7 @@ def find_top(cost: float) -> float:
 
 
 def _draw_curves(decisions: Decisions) -> list[str]:
-    label, at = decisions.label, decisions.threshold
+    label, at = cut_text(decisions.label, 24), decisions.threshold
     recall = decisions.found / max(decisions.n_event, 1)
     alarms = decisions.alarms / max(decisions.n_other, 1)
     said = decisions.found + decisions.alarms
@@ -282,7 +281,7 @@ def _draw_curves(decisions: Decisions) -> list[str]:
     for name, xs, ys, x_label, y_label, simple, title, about in (
         ("roc", alarms, recall, "false alarms among the others", f"found of {label}",
          [(0, 0), (1, 1)], "ROC", "Dashed: by chance."),
-        ("precision", recall, precision, f"found of {label}", f"{label} among those said",
+        ("precision", recall, precision, f"found of {label}", f"{label} of those said",
          [(0, share), (1, share)], "Precision and recall", "Dashed: the share of the class."),
         ("cost", GRID, cost / top, "threshold", "cost for 1,000 rows",
          [], "Cost by threshold", "With the costs above."),
@@ -294,9 +293,10 @@ def _draw_curves(decisions: Decisions) -> list[str]:
         y_text = show_cost if name == "cost" else show_threshold
         chart.axes(x_label, y_label, x_text=show_threshold, y_text=y_text)
         if simple:
-            chart.curve(*zip(*simple, strict=True), 4, stroke_width=1)
-        chart.curve(*_thin(xs, ys), 0, data_curve=name, **chart.box)
-        place = {"cx": chart.x(float(xs[at])), "cy": chart.y(float(ys[at]))}
+            chart.curve([x for x, _ in simple], [y for _, y in simple], 4, stroke_width=1)
+        points = _thin(xs, ys)
+        chart.curve(points[0], points[1], 0, data_curve=name, **chart.box)
+        place: dict[str, Any] = {"cx": chart.x(float(xs[at])), "cy": chart.y(float(ys[at]))}
         chart.add("circle", **place, r=5.0, fill="var(--against)", data_dot=name, **chart.box)
         pictures.append(figure(chart, text))
     return pictures

@@ -112,11 +112,11 @@ def _judge_ranking(
     rank = next((word for least, word in RANKS if auc >= least), "hardly better than chance")
     start = f"It ranks {rank} (AUC {_short(auc)})"
     if len(labels) > 2:
-        right = float((proba.argmax(axis=1) == y).mean())
+        share = show_percent(float((proba.argmax(axis=1) == y).mean()), 0)
         common = int(np.bincount(y).argmax())
         simple = show_percent(float((y == common).mean()), 0)
         return (
-            f"{start} and names the class of {show_percent(right, 0)} of the rows; always to say "
+            f"{start} and names the class of {share} of the rows; always to say "
             f"\u201c{labels[common]}\u201d would name {simple}."
         )
     said, label = decisions.p >= 0.5, f"\u201c{decisions.label}\u201d"

@@ -129,6 +129,38 @@ def test_pyagrum_infers_the_same() -> None:
         np.testing.assert_allclose([*result.values()], expected, atol=1e-9)
 
 
+KNOWN = (
+    "alarm", "andes", "asia", "child", "hailfinder", "hepar2", "insurance", "sachs", "survey",
+    "win95pts",
+)  # fmt: skip
+
+
+@pytest.mark.skipif(not SHARED, reason="PRIORWISE_SHARED is not set")
+@pytest.mark.parametrize("name", KNOWN)
+def test_pyagrum_infers_the_same_in_known_networks(name: str) -> None:
+    pyagrum = pytest.importorskip("pyagrum")
+    network = read_bif(Path(str(SHARED), "networks", f"{name}.bif.gz"))
+    row = network.sample(random_state=1).iloc[0]
+    known = network.variables_[::7]
+    given = {name: row[name] for name in known}
+    free = [name for name in network.variables_ if name not in known]
+    inference = pyagrum.LazyPropagation(network.to_pyagrum())
+    inference.setEvidence(given)
+    inference.addAllTargets()
+    inference.addJointTarget({*free[:2]})
+    inference.makeInference()
+    for one, p in network.query(free, given, joint=False).items():
+        expected = inference.posterior(one).toarray()
+        np.testing.assert_allclose(p, expected, rtol=0.0, atol=1e-9)
+    for one in free[::5]:
+        expected = inference.posterior(one).toarray()
+        np.testing.assert_allclose(network.query(one, given), expected, rtol=0.0, atol=1e-9)
+    both = inference.jointPosterior({*free[:2]})
+    order = [free[:2].index(one) for one in reversed(both.names)]
+    result = np.transpose(np.asarray(network.query(free[:2], given)), order)
+    np.testing.assert_allclose(result, both.toarray(), rtol=0.0, atol=1e-9)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_pgmpy_infers_the_same() -> None:
     pytest.importorskip("pgmpy")

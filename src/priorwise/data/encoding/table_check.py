@@ -114,9 +114,8 @@ def _check_column(
                 is_outside = (numbers < schema.least) | (numbers > schema.largest)
                 outside = float(is_outside.mean())
                 if outside:
-                    kind, show = "numbers", "{:g}".format
-                    if schema.kind == "date":
-                        kind, show = "dates", show_date
+                    show = show_date if schema.kind == "date" else "{:g}".format
+                    kind = "dates" if schema.kind == "date" else "numbers"
                     problems.append(
                         f"{name}: {show_percent(outside)} of its {kind} lie outside of training's "
                         f"{show(schema.least)}..{show(schema.largest)}, such as "

@@ -41,6 +41,13 @@ class EquivalenceClass:
         (parent, child) of each arc that all of them have.
     edges : list of tuple
         The two variables of each arc that has one direction in some and the other in others.
+
+    Examples
+    --------
+    >>> EquivalenceClass([("rain", "wet"), ("sprinkler", "wet")], [("rain", "cloudy")])
+    rain -> wet
+    sprinkler -> wet
+    rain -- cloudy
     """
 
     arcs: list[Arc]
@@ -123,7 +130,7 @@ class NetworkGraph:
                 blanket |= {child, *own}
         return [self.variables_[i] for i in sorted(blanket - {place})]
 
-    def do(self, values: Mapping[Hashable, Any]) -> Self:
+    def do(self, values: Mapping[Any, Any]) -> Self:
         """Return the network after an intervention that sets variables to values.
 
         The variables no longer depend on their parents: the arcs into them are cut. Whatever is

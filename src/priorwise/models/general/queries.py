@@ -67,7 +67,7 @@ class NetworkQueries(NetworkGraph):
     def sample(
         self,
         n_samples: int = 1,
-        evidence: Mapping[Hashable, Any] | None = None,
+        evidence: Mapping[Any, Any] | None = None,
         *,
         random_state: Any = None,
         backend: str | None = None,
@@ -114,7 +114,7 @@ class NetworkQueries(NetworkGraph):
     def query(
         self,
         variables: Hashable | Sequence[Hashable],
-        evidence: Mapping[Hashable, Any] | None = None,
+        evidence: Mapping[Any, Any] | None = None,
         *,
         joint: bool = True,
     ) -> Any:
@@ -167,7 +167,7 @@ class NetworkQueries(NetworkGraph):
     def map_query(
         self,
         variables: Hashable | Sequence[Hashable] | None = None,
-        evidence: Mapping[Hashable, Any] | None = None,
+        evidence: Mapping[Any, Any] | None = None,
     ) -> dict[Hashable, Any]:
         """Return the values of variables that are most probable together, given others.
 
@@ -271,7 +271,7 @@ class NetworkQueries(NetworkGraph):
     def interval(
         self,
         variable: Hashable,
-        given: Mapping[Hashable, Any] | None = None,
+        given: Mapping[Any, Any] | None = None,
         *,
         level: float = 0.9,
         n_samples: int = 1000,
@@ -334,7 +334,7 @@ class NetworkQueries(NetworkGraph):
         check_is_fitted(self)
         return CodedFrame.read(read_table(frame), self.variables_, self.categories_)
 
-    def _code_evidence(self, evidence: Mapping[Hashable, Any]) -> dict[int, NDArray[np.int32]]:
+    def _code_evidence(self, evidence: Mapping[Any, Any]) -> dict[int, NDArray[np.int32]]:
         """Return the codes of known values by the places of their variables."""
         if not isinstance(evidence, Mapping):
             raise TypeError(f"evidence must map variables to values, got {evidence!r:.80}")
@@ -345,7 +345,7 @@ class NetworkQueries(NetworkGraph):
         }
 
     def _find_targets(
-        self, variables: Hashable | Sequence[Hashable], evidence: Mapping[Hashable, Any] | None
+        self, variables: Hashable | Sequence[Hashable], evidence: Mapping[Any, Any] | None
     ) -> list[int]:
         """Return the places of the variables that are asked for."""
         names = list(variables) if isinstance(variables, list | tuple) else [variables]
@@ -373,7 +373,7 @@ class NetworkQueries(NetworkGraph):
         return keep_inference(self)
 
 
-def _impossible(evidence: Mapping[Hashable, Any] | None) -> ValueError:
+def _impossible(evidence: Mapping[Any, Any] | None) -> ValueError:
     return ValueError(
         f"evidence must have a probability above zero, got {dict(evidence or {})!r:.200}"
     )

@@ -147,7 +147,7 @@ function showAxis(low, high) {
     const text = make("span", { className: "tick" }, make("span", { textContent: x ? signed(x).replace(/\.?0+$/, "") : "0" }));
     if (classes.length === 2)
       text.append(make("span", { className: "soft", textContent: percent(1 / (1 + Math.exp(-x)), Math.abs(x) > 4 ? 1 : 0) }));
-    text.style.left = `${100 * (x - low) / (high - low || 1)}%`;
+    text.style.left = `calc(1.3rem + (100% - 2.6rem) * ${(x - low) / (high - low || 1)})`;
     return text;
   }));
 }
@@ -212,7 +212,7 @@ function showInTime() {
 const isLinked = readLink();
 try {
   proba = predict(state.values);
-  if (!isLinked) state.focus = classes.length === 2 ? 1 : proba.indexOf(Math.max(...proba));
+  if (!isLinked) state.focus = classes.length === 2 ? Number(shares[0] >= shares[1]) : proba.indexOf(Math.max(...proba));
   showBars();
   performance.mark("first-answer");
 } catch (error) {

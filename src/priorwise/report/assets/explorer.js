@@ -27,10 +27,10 @@ function answer() {
 
 // ---- Rows --------------------------------------------------------------------------------------
 
-const rowNumber = make("input", { type: "number", min: 1, max: rows.numbers.length, "aria-label": "Place among the rows of this page" });
+const rowNumber = make("input", { type: "number", min: 1, max: rows.names.length, "aria-label": "Place among the rows of this page" });
 rowNumber.onchange = () => {
   const place = Math.round(rowNumber.valueAsNumber);
-  if (place >= 1) startFrom(Math.min(place, rows.numbers.length) - 1);
+  if (place >= 1) startFrom(Math.min(place, rows.names.length) - 1);
 };
 
 function valuesOf(row) {
@@ -56,12 +56,12 @@ function showRow() {
   rowNumber.value = state.row < 0 ? "" : state.row + 1;
   const truth = state.row >= 0 && rows.classes ? ` Its true class is ${classes[rows.classes[state.row]]}.` : "";
   byId("row-note").textContent = state.row < 0
-    ? (rows.numbers.length ? "A typical row: the median of each number and the commonest label." : "The middle of each range and the first label.")
-    : `Row ${rows.numbers[state.row]} of the data.${truth}`;
+    ? (rows.names.length ? "A typical row: the median of each number and the commonest label." : "The middle of each range and the first label.")
+    : `Row ${rows.names[state.row]} of the data.${truth} ${rows.note}`;
 }
 
-if (rows.numbers.length) {
-  const n = rows.numbers.length, button = (text, onclick) => make("button", { type: "button", textContent: text, onclick });
+if (rows.names.length) {
+  const n = rows.names.length, button = (text, onclick) => make("button", { type: "button", textContent: text, onclick });
   const move = (by) => startFrom((Math.max(state.row, by > 0 ? -1 : 0) + by + n) % n);
   // Goes through the rows in an order.
   const goThrough = (order, text) => {
@@ -91,7 +91,7 @@ function readLink() {
   if (!match) return false;
   try {
     const parts = JSON.parse(decodeURIComponent(match[1]));
-    state.row = parts.row >= 0 && parts.row < rows.numbers.length ? parts.row : -1;
+    state.row = parts.row >= 0 && parts.row < rows.names.length ? parts.row : -1;
     state.start = valuesOf(state.row);
     state.values = state.start.slice();
     for (const [i, value] of Object.entries(parts.changed)) if (i in features) state.values[i] = value;

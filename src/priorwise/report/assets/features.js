@@ -1,6 +1,6 @@
 // A slider or a menu for each feature. Of many features, only those in view are drawn.
 
-const MAX_DRAWN_AT_ONCE = 24, MAX_MENU = 15;
+const MAX_DRAWN_AT_ONCE = 24, MAX_MENU = 15, DAY = 86400;
 
 // Where a number lies among those of the data, from 0 to 1.
 function findShare(feature, value) {
@@ -21,13 +21,18 @@ function findNearest(values, value) {
 function makeNumber(feature, i, id) {
   const { values } = feature, last = values.length - 1;
   const slider = make("input", { type: "range", id, min: 0, max: last, step: 1 });
-  const field = make("input", { type: "number", step: "any", "aria-label": `${feature.name}, exact value` });
+  const type = !feature.is_date ? "number" : values.some((one) => one % DAY) ? "datetime-local" : "date";
+  const unit = feature.is_date ? 1000 : 1;  // dates are seconds, and fields have milliseconds
+  const field = make("input", { type, step: "any", "aria-label": `${feature.name}, exact value` });
   const missing = make("input", { type: "checkbox" });
   slider.oninput = () => set(i, values[Number(slider.value)]);
   field.onchange = () => {
-    const number = field.valueAsNumber;
+    const number = field.valueAsNumber / unit;
     set(i, Number.isFinite(number) ? number : null);
   };
+  // The whole number is seen by who is in the field, others see it rounded.
+  field.onfocus = () => { if (!feature.is_date) field.value = state.values[i] ?? ""; };
+  field.onblur = () => show(state.values[i]);
   missing.onchange = () => set(i, missing.checked ? null : values[Number(slider.value)]);
   const range = make("div", { className: "range" }, make("span", { textContent: showValue(feature, values[0]) }));
   if (feature.may_be_missing)
@@ -35,8 +40,10 @@ function makeNumber(feature, i, id) {
   range.append(make("span", { textContent: showValue(feature, values[last]) }));
   function show(value) {
     missing.checked = value === null;
-    if (document.activeElement !== field || field.valueAsNumber !== value)
-      field.value = value === null ? "" : value;
+    if (value === null) field.value = "";
+    else if (feature.is_date) field.valueAsNumber = unit * value;
+    else if (document.activeElement !== field) field.value = Number(value.toPrecision(6));
+    else if (field.valueAsNumber !== value) field.value = value;
     if (value !== null && values[Number(slider.value)] !== value) slider.value = findNearest(values, value);
     slider.setAttribute("aria-valuetext", showValue(feature, value));
   }

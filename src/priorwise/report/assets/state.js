@@ -2,6 +2,7 @@
 // class that is looked at. The data are in the elements "page" and "model" (export_json).
 
 const N_LEVELS = 4;  // of intervals
+const RAISED = Object.fromEntries([..."-0123456789"].map((one, k) => [one, "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[k]]));
 const UNSEEN = "\u0000another value";
 
 const byId = (id) => document.getElementById(id);
@@ -42,7 +43,8 @@ function showValue(feature, value) {
     return text.endsWith("T00:00:00.000Z") ? text.slice(0, 10) : text.slice(0, 16).replace("T", " ");
   }
   if (typeof value !== "number") return String(value);
-  return String(Number(value.toPrecision(6)));
+  const text = String(Number(value.toPrecision(6))), [digits, power] = text.split("e");
+  return power ? `${digits}\u00b710${power.replace(/./g, (one) => RAISED[one] ?? "")}` : text;
 }
 
 // Only 0 and 1 themselves look like 0 and 1, as `show_percent` in Python.

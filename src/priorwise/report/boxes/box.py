@@ -10,8 +10,7 @@ from html import escape
 from typing import Any
 
 from priorwise.common.texts import count
-from priorwise.report.explorer import read_asset
-from priorwise.report.html import Number, paragraph, table
+from priorwise.report.html import Number, paragraph, read_asset, table
 from priorwise.report.svg import Picture, cut_text
 
 MAX_TEXT, MAX_PARAMETERS = 40, 300
