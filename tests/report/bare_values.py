@@ -32,18 +32,18 @@ scores = {"a": list(rng.normal(size=30)), "b": list(rng.normal(size=30))}
 """
 
 DRAWN = [
-    "pool", "many", "kdb", "tree", "table", "general", "general.table('y')", "pool.explain(few)",
-    "many.explain(X)",
-    "many.explain_global(X)", "pool.explain_global(few).shapes['income']", "many.score_report()",
-    "many.summary()", "kdb.feature_schema_", "kdb.check(X.assign(age=200.0))", "kdb.structure_",
+    "pool", "many", "kdb", "tree", "table", "general", "general.query(['smoker', 'y'])",
+    "pool.explain(few)", "many.explain(X)", "many.explain_global(X)",
+    "pool.explain_global(few).shapes['income']", "many.score_report()", "many.summary()",
+    "kdb.feature_schema_", "kdb.check(X.assign(age=200.0))", "kdb.structure_",
     "evaluation.reliability_curve(y, p, event='yes')",
 ]  # fmt: skip
 """Objects that notebooks draw."""
 
 SHORT = [
-    "general.query(['smoker', 'y'])", "general.equivalence_class()", "general.arcs_", "pool.step_",
-    "many.step_", "kdb.step_", "tree.step_", "tree.tree_", "table.count_tree_",
-    "kdb.encoder_", "kdb.card()", "export.export_c(kdb)", "export.export_json(kdb)",
+    "general.equivalence_class()", "general.arcs_", "general.table('y')", "pool.step_",
+    "many.step_", "kdb.step_", "tree.step_", "tree.tree_", "table.count_tree_", "kdb.encoder_",
+    "kdb.card()", "export.export_c(kdb)", "export.export_json(kdb)",
     "export.export_sql(kdb)", "export.export_c(kdb, folder / 'model.c')",
     "export.javascript_evaluator()", "read_header(folder / 'model.pw')",
     "explain.export_text(tree)", "kdb.explain(X).to_json()", "kdb.structure_.to_graphviz()",
