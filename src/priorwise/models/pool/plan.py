@@ -13,12 +13,12 @@ from typing import Any
 from priorwise.common.validation import check_choice
 from priorwise.counts.draws import N_FOLDS
 from priorwise.models.base import TableClassifier
+from priorwise.models.correction import BoostingPlan
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import MAX_SPLINED, SplineLogisticClassifier
 from priorwise.models.memory import PoolReduction, TableSize, refuse, warn_of_reductions
 from priorwise.models.networks.eskdb import ESKDBClassifier
-from priorwise.models.offset_boosting import BoostingPlan
 from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 
