@@ -20,6 +20,8 @@ many = LogLinearPool([("bayes", NaiveBayesClassifier()), ("kdb", KDBClassifier()
 kdb, tree = KDBClassifier().fit(X, y), ProbabilityTreeClassifier().fit(few, y)
 given = [few.columns[2], "smoker"]
 table = ConditionalTable().fit(few.assign(y=y), target="y", given=given)
+labels = few[given].astype(str).assign(y=y, **{f"cut {i}": pd.cut(X[f"x{i}"], 3) for i in range(9)})
+network = BayesianNetwork().fit(labels.astype("category"))
 p = np.linspace(0.01, 0.99, n)
 folder = __import__("pathlib").Path(__import__("tempfile").mkdtemp())
 kdb.save(folder / "model.pw")
@@ -34,7 +36,7 @@ DRAWN = [
     "pool", "many", "kdb", "tree", "table", "pool.explain(few)", "many.explain(X)",
     "many.explain_global(X)", "pool.explain_global(few).shapes['income']", "many.score_report()",
     "many.summary()", "kdb.feature_schema_", "kdb.check(X.assign(age=200.0))", "kdb.structure_",
-    "evaluation.reliability_curve(y, p, event='yes')",
+    "evaluation.reliability_curve(y, p, event='yes')", "network", "network.query(['y', given[0]])",
 ]  # fmt: skip
 """Objects that notebooks draw."""
 
@@ -52,7 +54,8 @@ SHORT = [
     "evaluation.decompose(y, p)", "evaluation.Protocol(5, 2)",
     "evaluation.SCORES", "evaluation.SCORERS", "evaluation.sign_test(3, 5)", "smoothing.HDP()",
     "data.MDLPDiscretizer().fit(X[['age']], y)", "data.FrameEncoder().fit(X)",
-    "pool.pool_weights_", "evaluation.friedman_test(scores)", "evaluation.nemenyi(scores)",
+    "network.equivalence_class()", "pool.pool_weights_",
+    "evaluation.friedman_test(scores)", "evaluation.nemenyi(scores)",
     "evaluation.win_draw_loss(*scores.values())", "evaluation.rank_models(scores)",
 ]  # fmt: skip
 """Objects whose text is short."""
