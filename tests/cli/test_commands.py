@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -217,6 +218,28 @@ def test_pages_are_written(command: str, work: Path, capsys: pytest.CaptureFixtu
     assert sorted(os.listdir()) == ["made", "page.html"]
 
 
+def test_pages_take_a_class_keys_and_fixed_features(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["-o", "page.html", "--key", "id", "--overwrite"]
+    run_json(capsys, "report", MODEL, TEST, "--event", "no", *options)
+    text = Path("page.html").read_text(encoding="utf-8")
+    ids = pd.read_csv(TEST, dtype=str).dropna(subset="ill")["id"]
+    rows = re.findall('data-head="id">(.*?)<', text)
+    assert {row.zfill(4) for row in rows} <= set(ids)
+    assert len(rows) > 5
+    assert "Report: predictions of \u201cill\u201d" in text
+    assert f"{Path(TEST).name}, " in text
+    assert "Say \u201cno\u201d at " in text
+    run_json(capsys, "explorer", MODEL, TEST, "--fixed", "age, job", *options)
+    text = Path("page.html").read_text(encoding="utf-8")
+    assert text.count('"is_fixed":true') == 2
+    assert main(["explorer", MODEL, "--fixed", "aeg", *options]) == 2
+    assert "fixed must hold names or places of features, got 'aeg'" in capsys.readouterr().err
+    assert main(["report", MODEL, TEST, "--event", "maybe", *options]) == 2
+    assert "--event must be one of no, yes, got 'maybe'" in capsys.readouterr().err
+
+
 def test_a_file_is_replaced_only_if_asked(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("out.csv").write_text("old")
     assert main(["predict", MODEL, TEST, "-o", "out.csv", "--quiet"]) == 2
@@ -243,3 +266,22 @@ def test_help_loads_no_other_library() -> None:
         "assert not {'numpy', 'sklearn', 'pandas', 'narwhals', 'scipy'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+
+
+def test_check_lists_mistakes_as_text_as_json_and_as_a_page(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.read_csv("made/train.csv", dtype={"id": str}).dropna(subset="ill")
+    table["refund"] = np.where(table["ill"] == "yes", 10.5, 0.0)
+    table["cost"] = [*[f"{i}.5" for i in range(len(table) - 1)], "12 EUR"]
+    table.to_csv("bad.csv", index=False)
+    arguments = ["check", "bad.csv", "--target", "ill"]
+    assert main([*arguments, "--html", "page.html"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "3 findings in 199 rows of 5 columns"
+    assert any("--missing-values, or name the column in --numeric" in line for line in lines)
+    assert Path("page.html").read_text().startswith("<!doctype html>")
+    values = run_json(capsys, *arguments, "--drop", "id", "--numeric", "cost")
+    assert [each["column"] for each in values["findings"]] == ["refund"]
+    assert main([*arguments, "--html", "page.html"]) == 2
+    assert "--overwrite replaces it" in capsys.readouterr().err
