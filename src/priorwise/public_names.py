@@ -1,5 +1,7 @@
 """The names of the package `priorwise`, which imports this file when one of them is first used."""
 
+from priorwise.common.runtime import DataWarning
+from priorwise.models.checks import check
 from priorwise.models.conditional_table import ConditionalTable
 from priorwise.models.general.bayesian_network import BayesianNetwork, read_bif
 from priorwise.models.general.graph import EquivalenceClass
@@ -28,6 +30,7 @@ __all__ = [
     "BayesianNetwork",
     "BoostingClassifier",
     "ConditionalTable",
+    "DataWarning",
     "Distribution",
     "ESKDBClassifier",
     "EquivalenceClass",
@@ -44,6 +47,7 @@ __all__ = [
     "SplineLogisticClassifier",
     "SuperParentClassifier",
     "TANClassifier",
+    "check",
     "list_trusted_types",
     "load",
     "read_bif",

@@ -266,3 +266,22 @@ def test_help_loads_no_other_library() -> None:
         "assert not {'numpy', 'sklearn', 'pandas', 'narwhals', 'scipy'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+
+
+def test_check_lists_mistakes_as_text_as_json_and_as_a_page(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.read_csv("made/train.csv", dtype={"id": str}).dropna(subset="ill")
+    table["refund"] = np.where(table["ill"] == "yes", 10.5, 0.0)
+    table["cost"] = [*[f"{i}.5" for i in range(len(table) - 1)], "12 EUR"]
+    table.to_csv("bad.csv", index=False)
+    arguments = ["check", "bad.csv", "--target", "ill"]
+    assert main([*arguments, "--html", "page.html"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "3 findings in 199 rows of 5 columns"
+    assert any("--missing-values, or name the column in --numeric" in line for line in lines)
+    assert Path("page.html").read_text().startswith("<!doctype html>")
+    values = run_json(capsys, *arguments, "--drop", "id", "--numeric", "cost")
+    assert [each["column"] for each in values["findings"]] == ["refund"]
+    assert main([*arguments, "--html", "page.html"]) == 2
+    assert "--overwrite replaces it" in capsys.readouterr().err

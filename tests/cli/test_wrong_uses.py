@@ -44,7 +44,7 @@ FILES = {
 WRONG_USES = {
     "a word for a command": (["train", TRAIN], "'train'; did you mean fit?"),
     "a misspelt command": (["evalute", MODEL, TEST], "'evalute'; did you mean evaluate?"),
-    "an unknown command": (["fly"], "unknown command 'fly' (one of fit, predict, evaluate"),
+    "an unknown command": (["fly"], "unknown command 'fly' (one of fit, check, predict"),
     "an unknown option": ([*FIT, "--efort", "fast"], "'--efort'; did you mean --effort?"),
     "an option without its value": (["fit", TRAIN, "--target"], "--target: expected one argument"),
     "a word for a number": ([*FIT, "--cv", "five"], "--cv: invalid int value: 'five'"),
@@ -59,7 +59,10 @@ WRONG_USES = {
     "a file without rows": (["fit", "header.csv", "--target", "ill", "-o", "m"], "header.csv"),
     "a row too long": (["fit", "long.csv", "--target", "ill", "-o", "m"], "long.csv"),
     "a row too short": (["fit", "short.csv", "--target", "ill", "-o", "m"], "short.csv"),
-    "bytes that are no text": (["fit", "bytes.csv", "--target", "ill", "-o", "m"], "bytes.csv"),
+    "bytes that are no text": (
+        ["fit", "bytes.csv", "--encoding", "utf-8", "--target", "ill", "-o", "m"],
+        "bytes.csv",
+    ),
     "a name twice": (["fit", "twice.csv", "--target", "ill", "-o", "m"], "age"),
     "one class": (["fit", "one_class.csv", "--target", "ill", "-o", "m"], "class"),
     "an unknown format": (["fit", "table.xls", "--target", "ill", "-o", "m"], "table.xls"),
@@ -174,7 +177,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
-        (["fit", TRAIN, "--target", "ill", "--model", "NaiveBayesClassifier"], "m.priorwise"),
+        ([*FIT[:4], "--drop", "id", "--model", "NaiveBayesClassifier"], "m.priorwise"),
         (["predict", MODEL, TEST], "out.csv"),
         (["predict", MODEL, TEST], "out.parquet"),
         (["export", MODEL, "--to", "json"], "model.json"),

@@ -142,6 +142,17 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         _argument("--seed", type=int, default=0, help="of all random draws (0)"),
         *_JOBS,
     ]),
+    "check": ("checks", "what may be wrong with a table, before a fit", [
+        _DATA,
+        _target(""),
+        _argument("--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"),
+        *_READING,
+        *_COLUMNS,
+        _argument("--html", dest="output", metavar="FILE", help="also write a page; - is "
+                  "standard output"),
+        _argument("--overwrite", action="store_true", help="replace a file that exists"),
+        *_COMMON,
+    ]),
     "predict": ("models", "write classes and probabilities of new rows", [
         _MODEL,
         _DATA,

@@ -54,7 +54,7 @@ def translate(text: str, options: Namespace | None) -> str:
 
 def find_swapped(options: Namespace | None) -> str:
     """Return what is wrong if a table stands in the place of a model or the reverse; or nothing."""
-    from priorwise.datasets.files import find_ending
+    from priorwise.data.sources.file_list import find_ending
 
     given = vars(options) if options is not None else {}
     data = [given["data"]] if isinstance(given.get("data"), str) else given.get("data") or []
@@ -78,6 +78,8 @@ def is_model(path: str) -> bool:
     """Whether a file has the head of a model."""
     from priorwise.storage.model_file import read_header
 
+    if not Path(path).is_file():
+        return False
     try:
         read_header(path)
     except (OSError, ValueError, TypeError):

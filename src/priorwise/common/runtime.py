@@ -225,6 +225,16 @@ class Progress:
         )
 
 
+class DataWarning(UserWarning):
+    """Something in a table that a model should not learn from, or not in this way.
+
+    Examples
+    --------
+    >>> import warnings, priorwise
+    >>> warnings.filterwarnings("ignore", category=priorwise.DataWarning)
+    """
+
+
 def warn_user(message: str, category: type[UserWarning] = UserWarning) -> None:
     """Warn at the line outside of this library that called it."""
     level, frame = 1, inspect.currentframe()

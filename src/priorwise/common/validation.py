@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import MAX_WHOLE_NUMBER
-from priorwise.common.runtime import warn_user
+from priorwise.common.runtime import DataWarning, warn_user
 
 
 def check_number(
@@ -162,7 +162,8 @@ def warn_of_copies(n_copies: int, n_rows: int) -> None:
     warn_user(
         f"{n_copies} of {n_rows} rows are exact copies of other rows, although a number in them "
         "is continuous. Copies of a row are held out together, as one row with the sum of their "
-        "weights. If they are independent, pass groups=range(len(X)) to fit."
+        "weights. If they are independent, pass groups=range(len(X)) to fit.",
+        DataWarning,
     )
 
 

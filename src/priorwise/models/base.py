@@ -15,6 +15,7 @@ from priorwise.common.stored.checks import check_fitted, check_numbers, is_array
 from priorwise.common.validation import check_n_jobs
 from priorwise.data.columns import weigh_classes
 from priorwise.data.encoding import TableEncoder
+from priorwise.models.checks import warn_of_mistakes
 from priorwise.models.datasets.fitting import (
     SampledModel,
     SampledRows,
@@ -120,6 +121,8 @@ class TableClassifier(FittedClassifier):
         weight = weigh_classes(self.class_weight, y, sample_weight)
         limit = resolve_limit(self.memory_limit)
         table = self._read_table(X, y, weight, groups)
+        if getattr(self, "verbose", 0) >= 0:
+            warn_of_mistakes(table)
         fitted = self.keep_limit(limit, table)._learn(table)
         self._restore_rows(fitted, table)
         return self.adopt(table.encoder, table.classes, table.class_count, fitted)

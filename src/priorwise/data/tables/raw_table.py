@@ -139,10 +139,13 @@ class RawTable:
             )
         return self._type(i) in (nw.Datetime, nw.Date)
 
-    def numeric(self, i: int, *, texts_are_missing: bool = False) -> NDArray[np.float64]:
+    def numeric(
+        self, i: int, *, texts_are_missing: bool = False, keep_infinite: bool = False
+    ) -> NDArray[np.float64]:
         """Read column i as numbers; NaN where missing.
 
-        Text that is no number is a ValueError, unless it is to be taken as missing.
+        Text that is no number is a ValueError, unless it is to be taken as missing, and so is an
+        infinite number, unless it is to be kept.
         """
         if self._holds_text(i):
             numbers = self._parse_numbers(i, texts_are_missing)
@@ -156,7 +159,7 @@ class RawTable:
                 numbers = np.array([to_float(value) for value in values.tolist()], dtype=np.float64)
             else:
                 numbers = np.ascontiguousarray(values, dtype=np.float64)
-        if np.isinf(numbers).any():
+        if not keep_infinite and np.isinf(numbers).any():
             raise infinity_error(self.name(i))
         return numbers
 

@@ -204,8 +204,8 @@ class PoolNumbers:
         1.0055, None, "23 sets of 24 to 400 rows, weights alone", "2026-11-18",
     )
     intercept_penalty: float = chosen(
-        20.0, "Ridge penalty that draws the intercepts of classes towards zero", 5.0,
-        1.0008, 0.0011, SMALL_SETS, "2026-11-18",
+        5.0, "Ridge penalty that draws the intercepts of classes towards zero", 20.0,
+        0.9992, 0.0011, SMALL_SETS, "2026-11-18",
     )
     n_folds: int = chosen(
         5, "Folds by which the weights of the pool are judged", 3,
