@@ -5,7 +5,8 @@
 The table has 30 columns: numbers, whole numbers, categories, strings, booleans, and numbers with
 missing values. Each version reads it in a process of its own, in turn; PATH is the Python of an
 environment with the other version. Printed are medians of the time to fit an encoder and to read
-the rows again, and the ratio of the versions.
+the rows again, to read the table from a CSV file whole and in batches, and the ratio of the
+versions.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -24,7 +27,9 @@ def measure(n_rows: int) -> dict[str, float]:
     import pandas as pd
     import polars as pl
 
+    from priorwise.data import open_source
     from priorwise.data.encoding import TableEncoder
+    from priorwise.datasets import read_table
 
     rng = np.random.default_rng(0)
     columns: dict[str, object] = {}
@@ -48,6 +53,17 @@ def measure(n_rows: int) -> dict[str, float]:
         start = time.process_time()
         encoder.read(table)
         seconds[f"{name} read"] = time.process_time() - start
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.csv"
+        frame.to_csv(path, index=False)
+        for kind in ("pyarrow", "pandas"):
+            start = time.process_time()
+            read_table(path, kind=kind)
+            seconds[f"CSV to {kind}"] = time.process_time() - start
+        start = time.process_time()
+        for _ in open_source(path, target=None).read():
+            pass
+        seconds["CSV in batches"] = time.process_time() - start
     return seconds
 
 

@@ -26,7 +26,12 @@ NAMING_SUFFIXES = (".py", ".js", ".c", ".html")
 KINDS = {
     "kernel": ("models/linear/", "steps/linear/"),
     "gaussian": ("models/linear/", "steps/linear/"),
-    "boosting": ("models/trees/", "models/pool/unseen_rows.py", "steps/trees.py"),
+    "boosting": (
+        "models/trees/",
+        "models/correction.py",
+        "models/pool/unseen_rows.py",
+        "steps/trees.py",
+    ),
     "eskdb": ("models/networks/", "steps/networks/"),
 }
 """Kinds of models by a part of their names, and their own folders."""

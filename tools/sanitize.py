@@ -39,7 +39,7 @@ SLICE = {
         "tests/smoothing/test_hgs.py",
         "tests/steps/linear/test_pieces.py",
         "tests/models/networks/test_batches.py",
-        "tests/models/test_offset_boosting.py",
+        "tests/models/test_correction.py",
         "tests/models/trees/test_random_forests.py",
     ],
     "thread": ["tests/common/runtime/test_threads.py"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -215,6 +216,28 @@ def test_pages_are_written(command: str, work: Path, capsys: pytest.CaptureFixtu
     assert values["bytes"] == os.path.getsize("page.html")
     assert Path("page.html").read_text().lower().startswith("<!doctype html>")
     assert sorted(os.listdir()) == ["made", "page.html"]
+
+
+def test_pages_take_a_class_keys_and_fixed_features(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["-o", "page.html", "--key", "id", "--overwrite"]
+    run_json(capsys, "report", MODEL, TEST, "--event", "no", *options)
+    text = Path("page.html").read_text(encoding="utf-8")
+    ids = pd.read_csv(TEST, dtype=str).dropna(subset="ill")["id"]
+    rows = re.findall('data-head="id">(.*?)<', text)
+    assert {row.zfill(4) for row in rows} <= set(ids)
+    assert len(rows) > 5
+    assert "Report: predictions of \u201cill\u201d" in text
+    assert f"{Path(TEST).name}, " in text
+    assert "Say \u201cno\u201d at " in text
+    run_json(capsys, "explorer", MODEL, TEST, "--fixed", "age, job", *options)
+    text = Path("page.html").read_text(encoding="utf-8")
+    assert text.count('"is_fixed":true') == 2
+    assert main(["explorer", MODEL, "--fixed", "aeg", *options]) == 2
+    assert "fixed must hold names or places of features, got 'aeg'" in capsys.readouterr().err
+    assert main(["report", MODEL, TEST, "--event", "maybe", *options]) == 2
+    assert "--event must be one of no, yes, got 'maybe'" in capsys.readouterr().err
 
 
 def test_a_file_is_replaced_only_if_asked(work: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -47,3 +48,10 @@ def test_a_level_outside_zero_and_one_is_refused(level: object) -> None:
     setting = next(iter(each_setting("ConditionalTable").args[1])).values[0]
     with pytest.raises(ValueError, match=f"level must be .*, got {level!r}"):
         setting.fitted.predict_interval(mixed()[0], level)
+
+
+@each_setting("ConditionalTable", smoothers=False)
+def test_stored_models_have_the_same_intervals(setting: Setting) -> None:
+    model, rows = setting.fit(*mixed()), mixed()[0]
+    stored = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(stored.predict_interval(rows), model.predict_interval(rows))

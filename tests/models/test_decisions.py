@@ -200,3 +200,28 @@ def test_thresholds_of_certain_rows_are_the_shares_that_are_asked_for(n_rows: in
     for alpha in (0.1, 0.2, 0.5):
         expected = (1.0 - alpha) * (n_rows + 1) / n_rows
         assert find_threshold(summary, alpha, ALL_CLASSES) == pytest.approx(expected, abs=1e-3)
+
+
+def test_sets_by_class_hold_the_rare_class_as_often_as_they_say(rng: np.random.Generator) -> None:
+    def draw(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+        y = (rng.random(n_rows) < 0.08).astype(int)
+        return np.column_stack([rng.normal(size=n_rows) + 1.2 * y, rng.normal(size=n_rows)]), y
+
+    model = NaiveBayesClassifier().fit(*draw(500)).calibrate_sets(*draw(8_000))
+    X, y = draw(20_000)
+    for by_class in (False, True):
+        sets = model.prediction_set(X, 0.1, by_class=by_class)
+        held = [sets[y == k, k].mean() for k in range(2)]
+        if by_class:
+            np.testing.assert_allclose(held, 0.9, rtol=0, atol=0.03)
+        else:
+            assert held[1] < 0.6
+            assert sets[np.arange(len(y)), y].mean() == pytest.approx(0.9, abs=0.02)
+
+
+def test_a_class_of_few_rows_is_in_all_sets_by_class() -> None:
+    X, y = make_rows(300)
+    y = np.where(np.arange(300) < 5, "rare", np.where(np.asarray(y) == np.asarray(y)[0], "a", "b"))
+    model = NaiveBayesClassifier().fit(X, y)
+    sets = model.calibrate_sets(X, y).prediction_set(X, 0.1, by_class=True)
+    assert sets[:, model.classes_.tolist().index("rare")].all()

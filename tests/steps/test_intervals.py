@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from priorwise.data.tables import Columns
-from priorwise.steps.intervals import Calibration, draw_noise, find_deviations, find_noise
+from priorwise.steps.intervals import (
+    CONTINUITY,
+    Calibration,
+    draw_noise,
+    find_deviations,
+    find_noise,
+)
 
 CALIBRATION = Calibration(0.1, 0.4)
 
@@ -14,10 +20,12 @@ CALIBRATION = Calibration(0.1, 0.4)
 def test_the_ends_are_the_shares_that_are_so_many_deviations_away(rng: np.random.Generator) -> None:
     proba = rng.dirichlet(np.ones(3), 200)
     z, inverse = find_deviations(0.9), CALIBRATION.invert_rows(proba)
-    for end in CALIBRATION.find_interval(proba, 0.9):
+    for end, sign in zip(CALIBRATION.find_interval(proba, 0.9), (-1.0, 1.0), strict=True):
+        moved = np.clip(proba + sign * CONTINUITY * z * inverse, 0.0, 1.0)
         np.testing.assert_allclose(
-            (proba - end) ** 2, z**2 * end * (1.0 - end) * inverse, rtol=1e-9, atol=1e-12
+            (moved - end) ** 2, z**2 * end * (1.0 - end) * inverse, rtol=1e-9, atol=1e-12
         )
+    assert (CALIBRATION.find_interval(np.array([[1e-3, 0.999]]), 0.9)[0][0, 0]) == 0.0
 
 
 def test_intervals_grow_with_the_level_and_the_error() -> None:
@@ -41,7 +49,7 @@ def test_the_error_is_what_a_rival_explains_beside_the_noise(
     proba, rival = np.full((len(y), 2), 0.5), np.column_stack([1.0 - truth, truth])
     measured = Calibration.measure(proba, rival, y, np.ones(len(y)), n_rows=1e9)
     # The error of the shares is missing^2 / (0.5 * 0.5), and `MISSED` times it is expected.
-    assert measured.error == pytest.approx(1.12 * 4.0 * missing**2, rel=0.03, abs=1e-3)
+    assert measured.error == pytest.approx(1.07 * 4.0 * missing**2, rel=0.03, abs=1e-3)
 
 
 def test_models_of_more_rows_are_taken_to_be_less_wrong() -> None:

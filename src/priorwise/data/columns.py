@@ -213,7 +213,7 @@ def _list_distinct(labels: list[Any]) -> Iterable[Any]:
 
 MISSING_MARKS = (
     *("", "?", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
-    *("1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+    *("1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "\\N", "n/a", "nan", "null"),
 )
 """Fields of a CSV file that are missing values, quoted or not, whatever reads the file.
 

@@ -154,12 +154,35 @@ def _to_kind(table: Any, kind: str) -> Any:
     return table.to_pandas() if kind == "pandas" else table
 
 
+def _may_hold_numbers(texts: Any) -> bool:
+    """Return whether half of the texts of an Arrow column begin as numbers do.
+
+    With fewer the column holds labels, and nothing is to be warned of.
+    """
+    if str(texts.type) != "string":
+        return True
+    n_known = n_numbers = 0
+    for chunk in texts.chunks:
+        _, offsets, content = chunk.buffers()
+        if content is None:
+            continue
+        ends = np.frombuffer(offsets, dtype=np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+        starts = ends[:-1][np.diff(ends) > 0]
+        n_known += len(starts)
+        n_numbers += int(_BEGINS_NUMBER[np.frombuffer(content, dtype=np.uint8)[starts]].sum())
+    return 2 * n_numbers >= n_known
+
+
+_BEGINS_NUMBER = np.isin(np.arange(256), list(b"0123456789+-. \t\xc2\xe2\xe3"))
+"""Of each byte, whether a text that is a number may begin with it; spaces may be of any kind."""
+
+
 def _settle_columns(frame: Any) -> Any:
     """Make numbers of text that is all numbers; warn of text that nearly is."""
     table = RawTable(frame, marks=frozenset())
     numbers = {}
     for i, name in enumerate(table.names):
-        if table.kind(i) == "text":
+        if table.kind(i) == "text" and _may_hold_numbers(frame.column(i)):
             try:
                 column = replace(LabelCounts.of(table.nominal(i)), is_text=True)
                 if column.is_numeric(table.name(i), []):

@@ -26,7 +26,7 @@ from priorwise.models.context_lookup import ContextLookup
 from priorwise.models.given_columns import as_array, check_given, find_column, read_table
 from priorwise.models.rows_behind import find_ends, log_odds_variance, split_steps
 from priorwise.smoothing import Smoother
-from priorwise.smoothing.base import as_smoother, smooth_tree
+from priorwise.smoothing.base import as_smoother, checked_smooth
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.explanation.uncertainty import share_variance
 
@@ -173,7 +173,7 @@ class ConditionalTable(ContextLookup):
         seed = draw_seed(self.random_state)
         smoother = choose_smoother(smoother, rows, score_on_held, seed=seed)
         tree = count_target(rows)
-        probabilities = smooth_tree(smoother, tree, seed)
+        probabilities = checked_smooth(smoother)(tree, seed)
         self.target_, self.given_, self.library_ = target, list(given), table.library
         self.categories_, self.classes_ = categories, as_array(categories[-1].labels)
         self.smoothing_, self.seed_ = smoother, seed

@@ -20,7 +20,8 @@ from priorwise.common.estimator import Estimator
 from priorwise.common.numeric import gen_batches
 from priorwise.common.validation import check_choice, check_n_jobs, check_seed
 from priorwise.data.encoding import TableEncoder
-from priorwise.data.encoding.schema import TableCheck, TableSchema, check_table
+from priorwise.data.encoding.schema import TableSchema
+from priorwise.data.encoding.table_check import TableCheck, check_table
 from priorwise.data.tables import READING_PARAMETERS, Columns
 from priorwise.models import decisions, intervals
 from priorwise.models.datasets import prediction

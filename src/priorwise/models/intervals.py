@@ -12,11 +12,10 @@ from sklearn.base import clone
 
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
-from priorwise.common.runtime import Deadline
 from priorwise.common.validation import check_number
 from priorwise.counts.draws import deal_into_folds
+from priorwise.models.correction import learn_rival
 from priorwise.models.descriptions import ROWS
-from priorwise.models.offset_boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.intervals import Calibration, draw_noise
 
@@ -28,10 +27,6 @@ ROWS_TO_CALIBRATE = "_rows_to_calibrate"
 MAX_ROWS, LEAST_ROWS = 2_000, 20
 """Most and fewest training rows that intervals are calibrated on."""
 N_FOLDS = 3
-RIVAL = BoostingPlan(5, 0.1, 60, N_FOLDS, N_FOLDS, scales=(1.0,), max_leaves=12)
-"""The model that shows what others miss: boosted trees that start from the shares of the classes.
-It takes 0.1 s for 1,000 rows. Others (random trees, trees that start from the probabilities of the
-model) explain the true errors of models less well, the best of two no better."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +66,10 @@ class RowsToCalibrate:
             return Calibration.guess(n_rows, table.n_classes)
         proba = self._hold_out(model, table) if self.proba is None else self.proba
         shares = (table.class_count + 1.0) / (table.class_count + 1.0).sum()
-        start = np.tile(shares, (table.n_rows, 1))
-        # Codes of unknown values are -1.
-        columns = [
-            column + np.int32(1) if column.dtype == np.int32 else column
-            for column in table.feature_columns
-        ]
-        _, rival = OffsetBoosting.fit(
-            columns, table.y, table.weight, start, RIVAL,
-            group=table.group, seed=0, n_threads=model.n_threads, deadline=Deadline.after(None),
+        rival = learn_rival(
+            table.feature_columns, table.y, table.weight, shares,
+            group=table.group, n_threads=model.n_threads,
         )  # fmt: skip
-        rival = np.where(np.isnan(rival), start, rival)
         return Calibration.measure(
             proba, rival, table.y, table.weights, n_rows=n_rows, n_kinds=model.step_.n_kinds
         )

@@ -30,7 +30,7 @@ from priorwise.report.values import (
     read_values,
     take_rows,
 )
-from priorwise.steps.intervals import LEAST_OPEN, find_deviations
+from priorwise.steps.intervals import CONTINUITY, LEAST_OPEN, find_deviations
 
 MAX_ROWS, MAX_CELLS = 500, 60_000
 """Largest number of rows that the page holds to start from, and of values in them."""
@@ -266,6 +266,9 @@ def describe_spread(model: Any) -> dict[str, Any]:
             {"level": level, "deviations": find_deviations(level)} for level in LEVELS
         ],
         "calibration": {
-            "error": calibration.error, "root": calibration.root, "least_open": LEAST_OPEN,
+            "error": calibration.error,
+            "root": calibration.root,
+            "least_open": LEAST_OPEN,
+            "continuity": CONTINUITY,
         },
     }  # fmt: skip

@@ -85,6 +85,8 @@ def importance_section(overall: Any, permuted: Floats | None, n_rows: int) -> st
             " Beside it, how much the log-loss rises if the values of the feature are shuffled "
             "among rows; about zero if other features say the same."
         )
+        if len(permuted) < len(names):
+            note += " The parts of a date are shuffled with its column."
     return section(
         "features", "Which features matter", table(heads, lines), paragraph(note, "soft")
     )

@@ -62,7 +62,7 @@ def value_section(model: Any, X: Any, features: list[FeatureValues]) -> str:
     checked = model.check(X)
     lines = []
     for feature, schema, column in zip(
-        features, model.feature_schema_, checked.columns, strict=True
+        features[: model.n_features_in_], model.feature_schema_, checked.columns, strict=True
     ):
         if schema.labels is not None:
             span = count(len(schema.labels), "label")

@@ -114,7 +114,7 @@ class Smoother(Estimator):
         array of shape (n_nodes, n_outcomes)
             Rows that sum to one.
         """
-        return tree.rows(smooth_tree(self, tree, seed), nodes, rest=self.rest)
+        return tree.rows(checked_smooth(self)(tree, seed), nodes, rest=self.rest)
 
     def candidates(self) -> list[Smoother]:
         """Return the settings that a model chooses from on held-out rows.
@@ -219,27 +219,30 @@ def smooth_trees(
     The parameters of the smoother must be numbers. The result does not depend on `n_jobs`.
     """
     seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(len(trees), np.uint64)]
-    spread, smooth = _SPREAD.get(), partial(smooth_tree, smoother)
+    spread, smooth = _SPREAD.get(), checked_smooth(smoother)
     if spread is not None and len(trees) > 1 and not smoother.cheap:
         return spread(smooth, trees, seeds)
     return map_in_threads(smooth, trees, seeds, n_jobs=1 if smoother.cheap else n_jobs)
 
 
-def smooth_tree(smoother: Smoother, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
-    """Return the probability of every cell of a tree, as all models ask for it.
+def checked_smooth(smoother: Smoother) -> Callable[..., NDArray[np.float64]]:
+    """Return the method `smooth` as all models call it.
 
     What smoothers that are not of this library return is checked, in one pass over the cells.
     """
-    cells = smoother.smooth(tree, seed)
-    if type(smoother).__module__.partition(".")[0] != __name__.partition(".")[0]:
-        cells = np.asarray(cells, dtype=np.float64)
-        try:
-            check_cells(tree, cells)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"smoothing must give each context probabilities that sum to one, "
-                f"{type(smoother).__name__} does not: {error}"
-            ) from error
+    is_own = type(smoother).__module__.partition(".")[0] == __name__.partition(".")[0]
+    return smoother.smooth if is_own else partial(_smooth_and_check, smoother)
+
+
+def _smooth_and_check(smoother: Smoother, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
+    cells = np.asarray(smoother.smooth(tree, seed), dtype=np.float64)
+    try:
+        check_cells(tree, cells)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"smoothing must give each context probabilities that sum to one, "
+            f"{type(smoother).__name__} does not: {error}"
+        ) from error
     return cells
 
 

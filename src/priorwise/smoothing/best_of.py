@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from priorwise.counts import CountTree
 from priorwise.smoothing.additive import HierarchicalShrinkage
-from priorwise.smoothing.base import Smoother, smooth_tree
+from priorwise.smoothing.base import Smoother, checked_smooth
 from priorwise.smoothing.pruning_average import PruningAverage
 
 
@@ -37,7 +37,7 @@ class BestOf(Smoother, name="best"):
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
         candidates = self.candidates()
         if len(candidates) == 1:
-            return smooth_tree(candidates[0], tree, seed)
+            return checked_smooth(candidates[0])(tree, seed)
         raise ValueError(
             "smoothers must have a single candidate to smooth a tree: the best of several is "
             "chosen by a model, on rows the counts have not seen"

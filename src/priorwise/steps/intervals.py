@@ -24,10 +24,10 @@ Floats = NDArray[np.float64]
 # of nine kinds of classifiers on the ten kinds of tables `DESIGN` of benchmarks/interval_truths.py,
 # of 150, 1,000 and 5,000 rows (2026-11). tests/statistical/test_interval_coverage.py fails when
 # classifiers change so much that they no longer hold.
-NOISE = 0.114
+NOISE = 0.088
 """Error, at 1,000 rows of two classes, of models of which a rival finds nothing that they miss, if
 they explain all of the variance of the classes."""
-NOISE_OF_ROWS, NOISE_OF_CLASSES = -0.72, -0.97
+NOISE_OF_ROWS, NOISE_OF_CLASSES = -0.66, -0.3
 """Powers of the number of rows and of the number of classes less one that this error falls with."""
 NOISE_OF_SKILL, LEAST_SKILL = 0.3, 0.01
 """Power of the share of the variance of the classes that the model explains, plus a small number:
@@ -36,15 +36,18 @@ NOISE_OF_KINDS = -0.5
 """Power of the number of kinds of models that are pooled: they err apart."""
 USUAL_SKILL = 0.25
 """This share where it is not known: the mean over those tables."""
-MISSED = 1.12
+MISSED = 1.07
 """Error that a model has for each unit of what a rival finds."""
 USUALLY_MISSED = 0.05
 """What a rival is taken to find where there are no rows to see it: the mean over those tables."""
 LEAST_OPEN = 0.005
 """Added to p (1 - p), so that intervals of probabilities near zero or one have some width."""
-NEAR, FAR = 0.58, 0.43
+NEAR, FAR = 0.55, 0.28
 """Errors differ from row to row and from table to table, so a normal number z of deviations becomes
 z (NEAR + FAR z)."""
+CONTINUITY = 0.2
+"""Rows, for each standard deviation, that a count of rows may be off by: without it, intervals of
+probabilities of which less than a row is known would not reach zero."""
 DRAW_SPREAD = 0.5
 """Standard deviation of the logarithm of the size of the errors of a draw, for the same reason."""
 N_PARTITIONS, N_SHARED, N_BINS = 32, 4, 8
@@ -115,19 +118,19 @@ class Calibration(Record):
     def find_interval(self, proba: Floats, level: float) -> tuple[Floats, Floats]:
         """Return intervals of a level: the shares of which so many rows may have p as theirs.
 
-        With z standard deviations these are the t for which (p - t)^2 <= z^2 t (1 - t) / n.
+        With z standard deviations these are the t for which (p - t)^2 <= z^2 t (1 - t) / n, where
+        p is first moved outwards by `CONTINUITY` z of n rows.
 
         >>> lower, upper = Calibration(0.05).find_interval(np.array([[0.1, 0.9]]), 0.9)
         >>> lower.round(2), upper.round(2)
-        (array([[0.01, 0.57]]), array([[0.43, 0.99]]))
+        (array([[0.01, 0.6 ]]), array([[0.4 , 0.99]]))
         """
         if proba.shape[1] == 1:
             return proba.copy(), proba.copy()
-        spread = find_deviations(level) ** 2 * self.invert_rows(proba)
-        middle, scale = proba + 0.5 * spread, 1.0 / (1.0 + spread)
-        reach = np.sqrt(spread * np.maximum(proba * (1.0 - proba) + 0.25 * spread, 0.0))
-        lower, upper = scale * (middle - reach), scale * (middle + reach)
-        return np.clip(lower, 0.0, proba), np.clip(upper, proba, 1.0)
+        inverse, z = self.invert_rows(proba), find_deviations(level)
+        lower = _find_lower_end(proba, inverse, z)
+        upper = 1.0 - _find_lower_end(1.0 - proba, inverse, z)
+        return np.minimum(lower, proba), np.maximum(upper, proba)
 
     def draw(self, proba: Floats, noise: Floats, generator: np.random.Generator) -> Floats:
         """Return a draw of the probabilities for each standard normal of (n_draws, *proba.shape).
@@ -144,6 +147,13 @@ class Calibration(Record):
         shape = np.maximum(count * proba, 1e-3)
         drawn = np.maximum(gammaincinv(shape, ndtr(noise)), 1e-300)
         return np.asarray(drawn / drawn.sum(axis=-1, keepdims=True))
+
+
+def _find_lower_end(proba: Floats, inverse: Floats, z: float) -> Floats:
+    p = np.maximum(proba - CONTINUITY * z * inverse, 0.0)
+    spread = z * z * inverse
+    reach = np.sqrt(spread * np.maximum(p * (1.0 - p) + 0.25 * spread, 0.0))
+    return np.asarray(np.maximum((p + 0.5 * spread - reach) / (1.0 + spread), 0.0))
 
 
 def find_noise(n_rows: float, n_classes: int, skill: float) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -160,16 +161,9 @@ def _count_labels(estimator: Any) -> tuple[int, int]:
 
 def changed_parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters of an estimator that differ from their defaults."""
-    # Classes of this library have a default for every parameter, but pools for `estimators`.
-    own = estimator.get_params(deep=False)
-    try:
-        defaults = type(estimator)().get_params(deep=False)
-    except TypeError:
-        defaults = {}
+    own, defaults = estimator.get_params(deep=False), signature(type(estimator)).parameters
     return {
-        name: value
-        for name, value in own.items()
-        if name not in defaults or repr(value) != repr(defaults[name])
+        name: value for name, value in own.items() if repr(value) != repr(defaults[name].default)
     }
 
 

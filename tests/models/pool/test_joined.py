@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from priorwise.common.runtime import Deadline
+from priorwise.models.correction import BoostingPlan
 from priorwise.models.linear.spline import SplineLogisticClassifier
-from priorwise.models.offset_boosting import BoostingPlan
 from priorwise.models.pool.members import JoinedMembers
 from priorwise.models.pool.plan import PoolPlan
 from priorwise.models.training_table import TrainingTable

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from priorwise import NaiveBayesClassifier, PriorwiseClassifier
 from priorwise.counts.packed_trees import expand_rows
 from priorwise.data import SqlSource
-from priorwise.models.offset_boosting import BoostingBins, CodedOffsets
+from priorwise.models.correction import BoostingBins, CodedOffsets
 from priorwise.models.pool.unseen_rows import OffsetPass
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.streaming import checkpoint as saving

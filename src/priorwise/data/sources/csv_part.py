@@ -105,12 +105,8 @@ class CsvPart(FilePart):
     def _find_grouped(self, table: Any) -> list[str]:
         """Columns of a table of all rows whose texts are numbers with groups of thousands."""
         marks = self.dialect.thousands, self.dialect.decimal
-        texts = [n for n in table.column_names if str(table.field(n).type) == "string"]
-        return [
-            name
-            for name in texts
-            if name not in self.texts and is_grouped(table.column(name).drop_null(), *marks)
-        ]
+        texts = {field.name for field in table.schema if str(field.type) == "string"} - self.texts
+        return [name for name in texts if is_grouped(table.column(name).drop_null(), *marks)]
 
     def _drop_unnamed(self, table: Any) -> Any:
         empty = [name for name in self._unnamed if table.column(name).null_count == len(table)]
@@ -150,6 +146,8 @@ class CsvPart(FilePart):
         The block is made longer until the line of names and a row are in it.
         """
         arrow = import_arrow("reading CSV")
+        from pyarrow import csv
+
         for block_bytes in _FIRST_BLOCKS:
             # Reading on ahead would take many times the first block.
             with self._open_text() as file:
@@ -162,8 +160,6 @@ class CsvPart(FilePart):
             # One thread knows the numbers of rows, which its errors name.
             options = self._options({}, None, block_bytes, use_threads=False, is_start=True)
             try:
-                from pyarrow import csv
-
                 with csv.open_csv(io.BytesIO(start), *options) as reader:
                     return reader.schema, block_bytes, scan.zeros
             except arrow.ArrowInvalid as error:
@@ -342,11 +338,9 @@ class CsvPart(FilePart):
         """
         arrow, scan = import_arrow("reading CSV"), RowScan(self.dialect.separator)
         numbers = {
-            i: name
-            for i, name in enumerate(self._names if types else ())
-            if name in types
-            and not arrow.types.is_dictionary(types[name])
-            and not arrow.types.is_string(types[name])
+            place: name
+            for place, name in enumerate(self._names if types else ())
+            if types and name in types and not _is_text(arrow, types[name])
         }
 
         def check(scan: RowScan) -> None:
@@ -397,3 +391,7 @@ class CsvPart(FilePart):
             block_bytes=block_bytes,
             use_threads=use_threads,
         )
+
+
+def _is_text(arrow: Any, kind: Any) -> bool:
+    return bool(arrow.types.is_dictionary(kind) or arrow.types.is_string(kind))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
@@ -93,10 +95,10 @@ class ExcelPart(FilePart):
     def _open_book(self) -> Any:
         what = "reading Excel files"
         library = import_extra("openpyxl", what, "priorwise[excel]")
-        from contextlib import closing
-
         with naming_the_file("the file cannot be read as Excel", self.name):
-            return closing(library.load_workbook(self.path, read_only=True, data_only=True))
+            # Of a path, the ending would have to be known.
+            content = io.BytesIO(self.path.read_bytes())
+            return closing(library.load_workbook(content, read_only=True, data_only=True))
 
     def _find_sheet(self, names: list[str]) -> str:
         sheet = 0 if self.options.sheet is None else self.options.sheet

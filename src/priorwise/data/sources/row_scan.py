@@ -7,20 +7,41 @@ import io
 import re
 from bisect import bisect
 from collections.abc import Callable
-from typing import IO
+from functools import lru_cache
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.runtime import KIB
 from priorwise.data.sources.part import SourceError
 from priorwise.data.sources.text_dialect import describe_decoding
 
 QUOTE, NEWLINE, ZERO = ord('"'), ord("\n"), ord("0")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_IS_FRONT = np.isin(np.arange(256), list(b'"+- '))
+_ZERO_BYTES = 128 * KIB
+"""Bytes that are searched at a time: they and their marks fit in a cache."""
+_MAX_HELD_BYTES = 64 * KIB
+"""Length of the beginning of a field that is held until its end is read."""
+_NO_PLACES = np.empty(0, dtype=np.intp)
+_BYTES = np.arange(256)
+_IS_FRONT = np.isin(_BYTES, list(b'" '))
 """Of each byte, whether it may stand between the beginning of a field and a number."""
-_IS_NUMBER_PART = np.isin(np.arange(256), list(b'0123456789.,eE" \r\n'))
-"""Of each byte, whether it may be the third of a number in a field, or end it."""
+
+
+@lru_cache(8)
+def _list_bytes(separator: bytes) -> tuple[Any, ...]:
+    """Return what ends fields, three tables of bytes, and the pattern of a number with a zero.
+
+    The tables say of each byte whether it ends a field; whether a quote may open behind it and
+    close before it, or it is a quote; and whether it may be the third of a number, or end it.
+    """
+    ends = separator + b"\n\r"
+    is_end, is_edge = np.isin(_BYTES, list(ends)), np.isin(_BYTES, list(ends + b'"'))
+    is_part = is_end | np.isin(_BYTES, list(b'0123456789.,eE" \r\n'))
+    edge = re.escape(ends + b'"')
+    number = re.compile(rb"0[0-9]+([.,][0-9]*)?([eE][+-]?[0-9]+)? *[%b]" % edge)
+    return ends, is_end, is_edge, is_part, number
 
 
 class RowScan:
@@ -39,14 +60,9 @@ class RowScan:
         self.zeros: dict[int, int] = {}
         self.has_long_values = False
         self._separator = separator.encode()
-        ends = self._separator + b"\n\r"
-        self._ends = ends
-        self._is_end = np.isin(np.arange(256), list(ends))
-        # Of each byte, whether a quote may open behind it and close before it, or it is a quote.
-        self._is_edge = np.isin(np.arange(256), list(ends + b'"'))
-        self._is_part = _IS_NUMBER_PART | self._is_end
-        edge = re.escape(ends + b'"')
-        self._number = re.compile(rb"0[0-9]+([.,][0-9]*)?([eE][+-]?[0-9]+)? *[%b]" % edge)
+        self._ends, self._is_end, self._is_edge, self._is_part, self._number = _list_bytes(
+            self._separator
+        )
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._line = 1  # of the first byte of the next block
         self._column = 0  # place of the first byte of the next block
@@ -61,6 +77,9 @@ class RowScan:
         if self._is_start:
             content, self._is_start = content.removeprefix(BYTE_ORDER_MARK), False
         end = max(content.rfind(b"\n"), content.rfind(self._separator)) + 1
+        if not end and len(content) < _MAX_HELD_BYTES:
+            self._held = content
+            return
         decided = content[:end] if end else content.rstrip(b'"')
         self._held = content[len(decided) :]
         values = np.frombuffer(decided, dtype=np.uint8)
@@ -68,17 +87,28 @@ class RowScan:
             return
         if not decided.isascii():
             self._check_encoding(decided)
+        zeros = self._find_zeros(values)
+        if not self._opened and not len(zeros) and b'"' not in decided:
+            n_lines = decided.count(b"\n")
+            start = decided.rfind(b"\n") + 1
+            self._column = decided.count(self._separator, start) + (0 if start else self._column)
+        else:
+            n_lines = self._follow(decided, values, zeros)
+        self._line += n_lines
+        self._before = int(values[-1])
+
+    def _follow(self, decided: bytes, values: NDArray[np.uint8], zeros: NDArray[np.intp]) -> int:
+        """Follow quotes and zeros; return the number of lines."""
         newlines = np.flatnonzero(values == NEWLINE)
         quotes = np.flatnonzero(values == QUOTE)
         was_open, line = bool(self._opened), self._line
         if not self._follow_pairs(values, quotes, newlines):
             quotes = self._follow_each(decided, quotes.tolist(), newlines.tolist())
         layout = _Layout(values, self._separator[0], newlines, quotes, was_open, self._column)
-        self._find_zeros(decided, layout, line)
+        self._add_zeros(decided, zeros, layout, line)
         self.has_long_values |= layout.has_long_values()
         self._column = layout.last_column(decided)
-        self._line += len(newlines)
-        self._before = int(values[-1])
+        return len(newlines)
 
     def finish(self) -> None:
         """Say that the file ends."""
@@ -92,11 +122,28 @@ class RowScan:
         except UnicodeDecodeError as error:
             raise ValueError(describe_decoding(error, "utf-8", decided, self._line)) from error
 
-    def _find_zeros(self, decided: bytes, layout: _Layout, line: int) -> None:
-        values = layout.values
-        zero = values[:-1] == ZERO
-        zero &= values[1:] - ZERO < 10
-        places = np.flatnonzero(zero)
+    def _find_zeros(self, values: NDArray[np.uint8]) -> NDArray[np.intp]:
+        """Return the places of zeros before digits that may begin a number."""
+        found = []
+        for start in range(0, len(values), _ZERO_BYTES):
+            # With the byte before and the one behind.
+            part = values[max(start - 1, 0) : start + _ZERO_BYTES + 1]
+            # Spaces, quotes and the ends of lines come before the other marks; few bytes do.
+            front = part[:-2] < ord("+")
+            front |= part[:-2] == self._separator[0]
+            zero = part[1:-1] == ZERO
+            zero &= front
+            zero &= part[2:] - ZERO < 10
+            if zero.any():
+                found.append(np.flatnonzero(zero) + max(start, 1))
+        begins = self._is_end[self._before] and values[0] == ZERO
+        if begins and ZERO <= values[:2][-1] < ZERO + 10:
+            found.insert(0, np.zeros(1, dtype=np.intp))
+        return np.concatenate(found) if found else _NO_PLACES
+
+    def _add_zeros(
+        self, decided: bytes, places: NDArray[np.intp], layout: _Layout, line: int
+    ) -> None:
         if not len(places):
             return
         around = np.frombuffer(b"".join((b"\n\n", decided, b"\n")), dtype=np.uint8)

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import IO
 
 from priorwise.common.runtime import MIB
 from priorwise.common.validation import check_choice
@@ -257,7 +258,7 @@ def _take_lines(text: str) -> tuple[str, bool]:
 class DecodedFile(io.RawIOBase):
     """The content of a file in a dialect as UTF-8 whose lines end with line feeds."""
 
-    def __init__(self, file: io.IOBase, dialect: TextDialect, place: str) -> None:
+    def __init__(self, file: IO[bytes], dialect: TextDialect, place: str) -> None:
         self._file, self._dialect, self._place = file, dialect, place
         encoding = _READ_AS.get(dialect.encoding, dialect.encoding)
         self._decoder = codecs.getincrementaldecoder(encoding)()
@@ -270,7 +271,7 @@ class DecodedFile(io.RawIOBase):
         room = len(buffer)
         while not self._rest:
             # A character of two bytes may take three in UTF-8.
-            block = self._file.read(max(1, room // 2))  # type: ignore[attr-defined]
+            block = self._file.read(max(1, room // 2))
             if not (text := self._decode(block)) and not block:
                 return 0
             self._rest = text.encode()

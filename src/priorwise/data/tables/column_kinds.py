@@ -116,8 +116,9 @@ def is_numeric(
 
     `labels` are its distinct values without missing ones, `totals` their rows. If all are numbers,
     it does; the names of columns of whole numbers in text, which may be codes, are added to
-    `whole_numbers`. A few texts among many numbers are a ValueError, or a warning if the numbers
-    are few enough to be labels. Errors and warnings name the column and its commonest texts.
+    `whole_numbers`. Digits are codes if some have leading zeros and no number has a fraction. A
+    few other texts among many numbers are a ValueError, or a warning if the numbers are few enough
+    to be labels. Errors and warnings name the column and its commonest texts.
 
     >>> is_numeric("'a'", ["1.5", "2"], np.array([3, 4]), [])
     True
@@ -132,6 +133,8 @@ def is_numeric(
             whole_numbers.append(name)
         return True
     texts = [i for i in counted if parse_number(labels[i]) is None]
+    if _are_codes([labels[i] for i in texts], [labels[i] for i in numbers]):
+        return False
     found = f"column {name} holds texts among numbers: {name_commonest(labels, totals, texts)}"
     few_texts = n_known - n_numbers <= MAX_SHARE_OF_TEXTS * n_known
     many_numbers = len(numbers) > MAX_NUMERIC_LABELS
@@ -147,6 +150,13 @@ def is_numeric(
             "if that is meant, in numeric_features to take every text as missing"
         )
     return False
+
+
+def _are_codes(texts: Sequence[Hashable], numbers: Sequence[Hashable]) -> bool:
+    """Return whether all labels are digits, texts with leading zeros, such as postcodes."""
+    return all(str(t).strip().isdecimal() and str(t).strip()[0] == "0" for t in texts) and all(
+        isinstance(number, str) and number.strip().isdecimal() for number in numbers
+    )
 
 
 def warn_of_whole_numbers(names: Sequence[str]) -> None:

@@ -87,7 +87,8 @@ def find_forms(labels: Iterable[Hashable]) -> tuple[str, ...]:
     >>> find_forms(["05.01.2013", "13.01.2013"]), find_forms(["05.01.2013"])
     (('day-first',), ('day-first', 'month-first'))
     """
-    forms, is_empty = FORMS, True
+    forms: tuple[str, ...] = FORMS
+    is_empty = True
     for label in labels:
         is_empty = False
         forms = tuple(form for form in forms if parse_date(label, form) is not None)

@@ -41,6 +41,13 @@ class EquivalenceClass:
         (parent, child) of each arc that all of them have.
     edges : list of tuple
         The two variables of each arc that has one direction in some and the other in others.
+
+    Examples
+    --------
+    >>> EquivalenceClass([("rain", "wet"), ("sprinkler", "wet")], [("rain", "cloudy")])
+    rain -> wet
+    sprinkler -> wet
+    rain -- cloudy
     """
 
     arcs: list[Arc]

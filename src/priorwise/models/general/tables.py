@@ -16,7 +16,7 @@ from priorwise.common.validation import check_choice
 from priorwise.counts import CountTree, TreePlan, count_trees
 from priorwise.counts.tree import check_cells
 from priorwise.smoothing import Smoother
-from priorwise.smoothing.base import smooth_tree
+from priorwise.smoothing.base import checked_smooth
 from priorwise.smoothing.hdp import draw_missing_levels
 from priorwise.structure.networks import Network
 
@@ -201,7 +201,7 @@ def learn_tables(
             OrderedTable(
                 tuple(orders[0].index(place) for place in order),
                 tree,
-                smooth_tree(smoother, tree, int(one)),
+                checked_smooth(smoother)(tree, int(one)),
             )
             for order, tree, one in zip(orders, trees, seeds, strict=False)
         ]

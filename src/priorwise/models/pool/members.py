@@ -22,7 +22,7 @@ from priorwise.counts.draws import deal_into_folds
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import READING_PARAMETERS
 from priorwise.models.base import TableClassifier
-from priorwise.models.offset_boosting import OffsetBoosting
+from priorwise.models.correction import OffsetBoosting
 from priorwise.models.pool.plan import NUMBERS, PoolPlan
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.training_table import TrainingTable

@@ -13,12 +13,12 @@ from typing import Any
 from priorwise.common.validation import check_choice
 from priorwise.counts.draws import N_FOLDS
 from priorwise.models.base import TableClassifier
+from priorwise.models.correction import BoostingPlan
 from priorwise.models.linear.gaussian import GaussianNetworkClassifier
 from priorwise.models.linear.kernel import KernelLogisticClassifier
 from priorwise.models.linear.spline import MAX_SPLINED, SplineLogisticClassifier
 from priorwise.models.memory import PoolReduction, TableSize, refuse, warn_of_reductions
 from priorwise.models.networks.eskdb import ESKDBClassifier
-from priorwise.models.offset_boosting import BoostingPlan
 from priorwise.models.trees.boosting import BoostingClassifier
 from priorwise.models.trees.forest import ProbabilityForestClassifier
 
@@ -204,8 +204,8 @@ class PoolNumbers:
         1.0055, None, "23 sets of 24 to 400 rows, weights alone", "2026-11-18",
     )
     intercept_penalty: float = chosen(
-        20.0, "Ridge penalty that draws the intercepts of classes towards zero", 5.0,
-        1.0008, 0.0011, SMALL_SETS, "2026-11-18",
+        5.0, "Ridge penalty that draws the intercepts of classes towards zero", 20.0,
+        0.9992, 0.0011, SMALL_SETS, "2026-11-18",
     )
     n_folds: int = chosen(
         5, "Folds by which the weights of the pool are judged", 3,

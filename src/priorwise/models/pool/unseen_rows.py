@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 
 from priorwise.common.numeric import gen_batches
 from priorwise.data.encoding import TableEncoder
+from priorwise.models.correction import (
+    BoostingBins,
+    BoostingPlan,
+    CodedOffsets,
+    OffsetBoosting,
+)
 from priorwise.models.datasets.fitting import (
     SampledRows,
     SampleSizes,
@@ -19,12 +25,6 @@ from priorwise.models.datasets.fitting import (
 )
 from priorwise.models.fitted import BLOCK_ROWS
 from priorwise.models.memory import KEPT_SHARE, TableSize
-from priorwise.models.offset_boosting import (
-    BoostingBins,
-    BoostingPlan,
-    CodedOffsets,
-    OffsetBoosting,
-)
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.step import Step

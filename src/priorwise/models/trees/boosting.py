@@ -14,8 +14,8 @@ from priorwise.common.numeric import LEAST_PROBABILITY, count_shares, draw_seed,
 from priorwise.common.runtime import Deadline
 from priorwise.common.validation import check_choice, check_number
 from priorwise.models.base import TableClassifier
+from priorwise.models.correction import BoostingPlan, OffsetBoosting
 from priorwise.models.memory import TableSize
-from priorwise.models.offset_boosting import BoostingPlan, OffsetBoosting
 from priorwise.models.training_table import TrainingTable, read_directions
 from priorwise.steps.pool import Boosted, Pool
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from priorwise.counts.packed_trees import SingleRows
 from priorwise.models.candidates import squared_error
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import ParentEstimate, Smoother
-from priorwise.smoothing.base import smooth_tree
+from priorwise.smoothing.base import checked_smooth
 from priorwise.structure.trees import (
     C45,
     CountedTrees,
@@ -100,9 +100,7 @@ class GrownForest:
             bounded = bound_forest(self.forest, expand_rows(proba), self.monotone)
             return bounded.astype(np.float32)
         counts = [tree.counts for tree in self.trees]
-        smoothed = map_in_threads(
-            partial(smooth_tree, smoother), counts, n_jobs=self.table.n_threads
-        )
+        smoothed = map_in_threads(checked_smooth(smoother), counts, n_jobs=self.table.n_threads)
         pairs = zip(counts, smoothed, strict=True)
         rows = [tree.rows(cells, rest=smoother.rest) for tree, cells in pairs]
         if self.monotone:

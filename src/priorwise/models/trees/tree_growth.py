@@ -14,7 +14,7 @@ from priorwise.counts.draws import MAX_JUDGED_ROWS, deal_into_folds, draw_by_gro
 from priorwise.models.candidates import squared_error
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
-from priorwise.smoothing.base import smooth_tree
+from priorwise.smoothing.base import checked_smooth
 from priorwise.structure.trees import C45, DecisionTree
 from priorwise.structure.trees.monotone import bound_tree
 from priorwise.structure.trees.pruning import reduced_error_splits, weakest_links
@@ -197,7 +197,7 @@ def smooth_nodes(
     enough (Zadrozny and Elkan 2001). Features with a direction in `monotone` bound probabilities.
     """
     counts = tree.counts
-    cells = smooth_tree(smoother, counts, seed)
+    cells = checked_smooth(smoother)(counts, seed)
     proba = counts.rows(cells, rest=smoother.rest)
     if curtailment is not None:
         proba = proba[tree.large_ancestors(curtailment)]

@@ -3,7 +3,8 @@
 from functools import singledispatch
 from typing import Any
 
-from priorwise.data.encoding.schema import TableCheck, TableSchema
+from priorwise.data.encoding.schema import TableSchema
+from priorwise.data.encoding.table_check import TableCheck
 from priorwise.evaluation import ReliabilityCurve
 from priorwise.report.boxes.card import draw_card, draw_summary
 from priorwise.report.boxes.explanations import draw_explanation, draw_global, draw_shape

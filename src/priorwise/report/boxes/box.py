@@ -53,7 +53,8 @@ def bar(size: float, largest: float, text: str, *, signed: bool = False) -> Pict
     zero, room = (BAR_WIDTH / 2, BAR_WIDTH / 2) if signed else (0.0, BAR_WIDTH)
     width = max(share * room, 1.0)
     colour = "--against" if size < 0.0 else "--for"
-    picture.rect(zero - width if size < 0.0 else zero, 2.0, width, 8.0, colour, rx=1.5)
+    if size:
+        picture.rect(zero - width if size < 0.0 else zero, 2.0, width, 8.0, colour, rx=1.5)
     if signed:
         picture.line([(zero, 0.0), (zero, BAR_HEIGHT)], "--neutral", stroke_width=1.0)
     return picture

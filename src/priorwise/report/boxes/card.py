@@ -98,5 +98,5 @@ def _list_features(model: Any) -> str:
         return ""
     order = np.argsort(-sizes, kind="stable")
     names = model.feature_labels_
-    lines = [(str(names[i]), float(sizes[i] / sizes.sum()), f"{sizes[i]:.3f}") for i in order]
+    lines = [(str(names[i]), float(sizes[i]), f"{sizes[i]:.3f}") for i in order if sizes[i] > 0.0]
     return bars("Features that matter most", lines, MAX_FEATURES, ("more feature", "more features"))

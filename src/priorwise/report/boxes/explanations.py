@@ -19,7 +19,6 @@ from priorwise.report.boxes.box import (
     table,
 )
 from priorwise.report.html import Number
-from priorwise.report.svg import show_number
 from priorwise.steps.explanation import Explanation, FeatureShape, GlobalExplanation
 from priorwise.steps.explanation.formats import as_text
 
@@ -64,7 +63,8 @@ def _draw_row(explanation: Explanation, row: int) -> str:
 def draw_global(result: GlobalExplanation) -> str:
     """Return the importance of features and the strongest pairs, as HTML."""
     names, sizes = result.explanation.feature_names, result.importance
-    lines = [(names[i], float(sizes[i]), show_number(round(sizes[i], 3))) for i in result.ranking]
+    used = [i for i in result.ranking if sizes[i] > 0.0]
+    lines = [(names[i], float(sizes[i]), f"{sizes[i]:.3f}") for i in used]
     nouns = ("more feature", "more features")
     parts = [bars("Mean absolute contribution", lines, 2 * MAX_FEATURES, nouns)] if lines else []
     has_values = result.explanation.values is not None
@@ -93,13 +93,15 @@ def draw_shape(shape: FeatureShape) -> str:
         cells = [cell for pair in zip(pictures, map(Number, texts), strict=True) for cell in pair]
         share = Number(show_percent(shape.n_rows[group] / total))
         rows.append([cut_text(as_text(shape.values[group]), MAX_TEXT), share, *cells])
-    heads = ["value", "rows", *(text for k in places for text in ("", f"class {k}"))]
+    labels = [cut_text(str(label), MAX_TEXT) for label in shape.classes]
+    labels = labels or [f"class {k}" for k in range(n_classes)]
+    heads = ["value", "rows", *(text for k in places for text in ("", labels[k]))]
     return box(
         f"What {cut_text(shape.feature, MAX_TEXT)} adds to the log-odds",
         table(heads, rows),
         left_out(len(shape.values) - len(rows), "more value", "more values"),
         left_out(n_classes - len(places) if n_classes > 2 else 0, "more class", "more classes"),
-        soft("Means over the rows of each value; classes are numbered as in classes_."),
+        soft("Means over the rows of each value."),
     )
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from priorwise.common.texts import count, show_percent, show_probability
-from priorwise.data.encoding.schema import TableCheck, TableSchema, describe_values
+from priorwise.data.encoding.schema import TableSchema, describe_values
+from priorwise.data.encoding.table_check import TableCheck
 from priorwise.report.boxes.box import (
     MAX_TEXT,
     bar,

@@ -57,6 +57,8 @@ class FeatureShape:
         Number of rows of each group.
     mean, low, high : array of shape (n_groups, n_classes)
         Mean of the contributions of each group to the log-odds, and their quantiles 0.1 and 0.9.
+    classes : tuple of class labels
+        The classes, in the order of the contributions.
 
     Examples
     --------
@@ -74,6 +76,7 @@ class FeatureShape:
     mean: Floats
     low: Floats
     high: Floats
+    classes: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
         return f"<FeatureShape of {self.feature}, {len(self.values)} groups>"
@@ -256,6 +259,7 @@ class GlobalExplanation:
             np.array([own.mean(axis=0) for own in rows]),
             low,
             high,
+            tuple(self.explanation.classes.tolist()),
         )
 
 

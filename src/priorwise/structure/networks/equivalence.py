@@ -15,10 +15,11 @@ def orient_compelled(
     whose reversal would make another collider or a cycle (rules 1 to 3 of Meek 1995, which are all
     that a graph without further knowledge needs).
 
-    >>> orient_compelled([[], [0], [1]])
-    (set(), {(0, 1), (1, 2)})
-    >>> orient_compelled([[], [], [0, 1], [2]])
-    ({(0, 2), (2, 3), (1, 2)}, set())
+    >>> arcs, edges = orient_compelled([[], [], [0, 1], [2], [3], []])
+    >>> sorted(arcs), edges
+    ([(0, 2), (1, 2), (2, 3), (3, 4)], set())
+    >>> orient_compelled([[], [0], [1]])[1] == {(0, 1), (1, 2)}
+    True
     """
     joined = {frozenset((a, b)) for b, own in enumerate(parents) for a in own}
     arcs: set[tuple[int, int]] = set()

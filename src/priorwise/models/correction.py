@@ -122,6 +122,11 @@ class BoostingPlan:
         )
 
 
+RIVAL = BoostingPlan(5, 0.1, 60, 3, 3, scales=(1.0,), max_leaves=12)
+"""The model that shows what others miss (`learn_rival`). It takes 0.1 s for 1,000 rows. Others, as
+random trees, explain less of the true errors of models; the better of two explains no more."""
+
+
 @dataclass(frozen=True, eq=False)
 class CodedOffsets:
     """Rows in bins (n_rows, n_features), their classes and weights, and scores to start from.
@@ -330,3 +335,26 @@ class OffsetBoosting:
         trees = self.trees.take(first, last)
         values = self.values[nodes] if scale == 1.0 else np.float32(scale) * self.values[nodes]
         return OffsetBoosting(trees, values, n_rounds, self.depth)
+
+
+def learn_rival(
+    columns: Sequence[NDArray[Any]],
+    y: NDArray[np.int32],
+    weight: NDArray[np.float64] | None,
+    shares: NDArray[np.float64],
+    *,
+    group: NDArray[np.intp] | None,
+    n_threads: int,
+) -> NDArray[np.float64]:
+    """Return out-of-fold probabilities of boosted trees that start from the shares of the classes.
+
+    They show what another model misses.
+    """
+    start = np.tile(shares, (len(y), 1))
+    # Codes of unknown values are -1.
+    known = [c + np.int32(1) if c.dtype == np.int32 else c for c in columns]
+    _, proba = OffsetBoosting.fit(
+        known, y, weight, start, RIVAL,
+        group=group, seed=0, n_threads=n_threads, deadline=Deadline.after(None),
+    )  # fmt: skip
+    return np.where(np.isnan(proba), start, proba)

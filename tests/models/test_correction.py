@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.common.numeric import LEAST_PROBABILITY
 from priorwise.common.runtime import Deadline
-from priorwise.models.offset_boosting import (
+from priorwise.models.correction import (
     BoostingBins,
     BoostingPlan,
     CodedOffsets,
