@@ -120,7 +120,7 @@ def test_the_file_of_a_small_tree_is_small():
 def test_members_of_the_row_are_identifiers_and_differ():
     X = [[1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 5.0]] * 5
     model = NaiveBayesClassifier().fit(X, [0, 1] * 5)
-    model.feature_names_in_ = np.array(["a b", "a-b", "int", "2*/"], dtype=object)
+    model.encoder_.feature_names_in_ = np.array(["a b", "a-b", "int", "2*/"], dtype=object)
     text = export_c(model)
     for member in ("a_b; /* a b */", "a_b_2; /* a-b */", "x_int; /* int */", "x_2; /* 2* / */"):
         assert f"    double {member}" in text

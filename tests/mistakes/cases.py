@@ -208,7 +208,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "an unknown feature": (stream(rows(), features=["sizes"]), "did you mean 'size'"),
     "a feature named twice": (stream(rows(), features=["size", "size"]), "features.*'size' twice"),
     "no such file": (stream("nowhere.csv"), "existing file.*nowhere.csv"),
-    "a file of another kind": (stream("rows.xlsx"), r"\.csv.*rows\.xlsx"),
+    "a file of another kind": (stream("rows.docx"), r"\.csv.*rows\.docx"),
     "a number as source": (stream(5), "source must be.*int"),
     "a list of frames": (stream([rows()]), "source as a list must hold paths"),
     "a frame from a callable": (stream(lambda: rows()), "iterator of frames"),

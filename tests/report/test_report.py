@@ -221,7 +221,6 @@ def test_two_classes_arrays_and_texts_that_look_like_code(model: Any, tmp_path: 
     assert Page(tmp_path / "array.html").sections == expected
 
 
-@pytest.mark.filterwarnings("ignore:column .* gives the class away")
 def test_shuffling_a_feature_of_no_use_changes_nothing() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"used": rng.normal(size=400), "one": np.ones(400)}, index=range(5, 405))

@@ -68,8 +68,9 @@ def test_skops_stores_what_is_no_classifier() -> None:
     table = priorwise.ConditionalTable().fit(X, target="shape", given=["colour", "age"])
     other = through_skops(table)
     np.testing.assert_array_equal(other.predict_proba(X), table.predict_proba(X))
-    network = priorwise.BayesianNetwork([("colour", "shape"), ("age", "shape")]).fit(X)
-    np.testing.assert_array_equal(through_skops(network).log_prob(X), network.log_prob(X))
+    few = X.drop(columns="size")
+    network = priorwise.BayesianNetwork([("colour", "shape"), ("age", "shape")]).fit(few)
+    np.testing.assert_array_equal(through_skops(network).log_prob(few), network.log_prob(few))
     numbers = X[["age"]].to_numpy(dtype=float)
     for name in data.__all__:
         if name.endswith("Discretizer"):

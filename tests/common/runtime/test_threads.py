@@ -103,7 +103,7 @@ def test_the_process_ends_while_threads_of_the_pool_wait():
     code = (
         "import numpy as np, priorwise\n"
         "X = np.array(list('abcde'))[np.random.default_rng(0).integers(0, 5, (5000, 9))]\n"
-        "priorwise.KDBClassifier(n_jobs=7).fit(X, X[:, 0])\n"
+        "priorwise.KDBClassifier(n_jobs=7).fit(X[:, 1:], X[:, 0])\n"
         "print('fitted')\n"
     )
     ended = subprocess.run(

@@ -12,8 +12,6 @@ import pytest
 from priorwise import NaiveBayesClassifier, ProbabilityForestClassifier
 from priorwise.data.encoding import TableEncoder
 
-pytestmark = pytest.mark.filterwarnings("ignore:column .* (gives the class away|is the target)")
-
 DAY = 86_400.0
 VALUES: dict[str, tuple[list[Any], list[float]]] = {
     "datetime": ([dt.datetime(1970, 1, 2, 6), dt.datetime(1970, 1, 1)], [1.25 * DAY, 0.0]),

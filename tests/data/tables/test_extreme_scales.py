@@ -10,8 +10,6 @@ import pytest
 
 import priorwise as pw
 
-pytestmark = pytest.mark.filterwarnings("ignore:column .* (gives the class away|is the target)")
-
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 2, 120)
 BASE = RNG.normal(size=120) + Y
