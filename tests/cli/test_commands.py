@@ -202,6 +202,7 @@ def test_export_writes_what_the_library_writes(
     values = run_json(capsys, "export", MODEL, "--to", form, "-o", f"model.{form}")
     assert values == {
         "format": form,
+        "holds": "holds 3 labels of training",
         "output": f"model.{form}",
         "bytes": os.path.getsize(f"model.{form}"),
     }

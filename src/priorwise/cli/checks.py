@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 
 import narwhals as nw
-import numpy as np
 
 from priorwise import check
 from priorwise.cli.inputs import (
@@ -35,7 +34,8 @@ def run_check(options: Namespace) -> None:
     if options.target is not None:
         target = find_target(names, options.target)
         labels, missing = read_labels(frame.to_native(), target)
-        y = np.where(missing, None, labels.astype(object))
+        y = labels.astype(object)
+        y[missing] = None
         left_out.add(target)
     reading = {name: value for name, value in read_columns(options).items() if value is not None}
     chosen = frame.select([name for name in names if name not in left_out]).to_native()
