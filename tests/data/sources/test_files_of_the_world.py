@@ -13,6 +13,7 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -357,8 +358,8 @@ def test_what_is_said_of_a_file_is_not_recognised(tmp_path: Path) -> None:
     frame, _ = read_quietly(lambda: read_table(path, kind="pyarrow", **told))
     assert frame["a"].to_pylist() == [1.234, 2.345]
     assert frame["b"].to_pylist() == ["1,5", "2"]
-    for wrong in ({"separator": "ab"}, {"decimal": ";"}, {"encoding": "latin1000"}):
-        (parameter,) = wrong
+    for parameter, value in {"separator": "ab", "decimal": ";", "encoding": "latin1000"}.items():
+        wrong: dict[str, Any] = {parameter: value}
         with pytest.raises(ValueError, match=f"^{parameter} must be "):
             open_source(path, target=None, **wrong)
 
@@ -387,7 +388,7 @@ def test_folders_and_patterns_are_read_as_one_table(tmp_path: Path) -> None:
     (tmp_path / "2.tsv").write_text("plz\ta\n01234\t2.5\n")
     (tmp_path / "notes.txt").write_text("nothing to read")
     for given in (tmp_path, f"{tmp_path}/*.?sv", [tmp_path / "1.csv", tmp_path / "2.tsv"]):
-        frame, said = read_quietly(lambda given=given: read_table(given, kind="pyarrow"))
+        frame, said = read_quietly(partial(read_table, given, kind="pyarrow"))
         assert frame.to_pydict() == {"a": [1.0, 2.5], "plz": ["1234", "01234"]}
         assert said == [f"{tmp_path / '2.tsv'}: read as tab-separated"]
     (tmp_path / "3.csv").write_text("a\n1\n")
