@@ -3,105 +3,38 @@
 from __future__ import annotations
 
 import bz2
-import csv
 import gzip
-import io
 import lzma
 import shutil
 import subprocess
 import warnings
-import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import openpyxl
 import pandas as pd
 import pytest
 
+from data.sources.written_files import (
+    FRAME,
+    INDEX,
+    LEVEL_NAMES,
+    LEVELS,
+    NAMES,
+    PLAIN,
+    ROWS,
+    archive,
+    r_rows,
+    text,
+    workbook,
+)
 from priorwise import NaiveBayesClassifier, load
 from priorwise.data import SourceError, open_source
 from priorwise.data.sources.file_list import FileNotice
 from priorwise.datasets import read_table
-
-NAMES = ["size", "plz", "place", "label"]
-ROWS: list[list[Any]] = [
-    [1.5, "01234", "Zürich", "a"],
-    [1234.25, "10115", 'the "old" town', "b"],
-    [None, "80331", "Aix; or, so", "a"],
-    [0.75, "00501", "São Paulo", "b"],
-]
-PLAIN = [
-    [size, plz, place, label] for (size, plz, _, label), place in zip(ROWS, "uvwx", strict=True)
-]
-FRAME = pd.DataFrame(ROWS, columns=NAMES)
-
-
-def text(
-    rows: list[list[Any]] = ROWS,
-    separator: str = ",",
-    decimal: str = ".",
-    thousands: str = "",
-    missing: str = "",
-    line_end: str = "\n",
-    quote_all: bool = False,
-    names: bool = True,
-) -> str:
-    """Delimited text, as a program would write it."""
-
-    def spell(value: Any) -> str:
-        if value is None:
-            return missing
-        if isinstance(value, float):
-            spelt = f"{value:,}" if thousands else str(value)
-            return spelt.replace(",", "_").replace(".", decimal).replace("_", thousands)
-        return str(value)
-
-    out = io.StringIO()
-    writer = csv.writer(
-        out,
-        delimiter=separator,
-        lineterminator=line_end,
-        quoting=csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL,
-    )
-    if names:
-        writer.writerow(NAMES)
-    writer.writerows([spell(value) for value in row] for row in rows)
-    return out.getvalue()
-
-
-def workbook(rows: list[list[Any]], names: list[str] = NAMES, sheets: int = 1) -> bytes:
-    book = openpyxl.Workbook()
-    sheet = book.active
-    assert sheet is not None
-    for row in [names, *rows]:
-        sheet.append(row)
-    for _ in range(sheets - 1):
-        book.create_sheet()
-    out = io.BytesIO()
-    book.save(out)
-    return out.getvalue()
-
-
-def archive(*contents: bytes) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as file:
-        for i, content in enumerate(contents):
-            file.writestr(f"{i}.csv", content)
-    return out.getvalue()
-
-
-def r_rows(separator: str, decimal: str, row_names: bool = True, corner: bool = True) -> str:
-    """As write.table of R, and write.csv and write.csv2, which name the column of row names ""."""
-    lines = [separator.join(f'"{name}"' for name in [""] * (row_names and corner) + NAMES)]
-    for i, (size, *texts) in enumerate(PLAIN):
-        number = "NA" if size is None else str(size).replace(".", decimal)
-        fields = [f'"{i + 1}"'] * row_names + [number, *(f'"{value}"' for value in texts)]
-        lines.append(separator.join(fields))
-    return "\n".join(lines) + "\n"
 
 
 @dataclass(frozen=True)
@@ -113,6 +46,7 @@ class File:
     notice: str | None = None
     ending: str = ".csv"
     added: str | None = None  # name of a first column of row numbers
+    names: list[str] = field(default_factory=NAMES.copy)
 
 
 GERMAN = text(separator=";", decimal=",", line_end="\r\n")
@@ -191,10 +125,10 @@ READ: dict[str, File] = {
         text(PLAIN, "|", missing="NULL", line_end="\r\n").encode("utf-16"), PLAIN,
         "bar-separated UTF-16",
     ),
-    "R, write.csv": File(r_rows(",", ".").encode(), PLAIN, added="column 1"),
+    "R, write.csv": File(r_rows(",", ".").encode(), PLAIN, added=""),
     "R, write.csv2": File(
         r_rows(";", ",").encode(), PLAIN, "semicolon-separated with decimal commas",
-        added="column 1",
+        added="",
     ),
     "R, write.table without row names": File(
         r_rows("\t", ".", row_names=False).encode(), PLAIN, "tab-separated", ".txt"
@@ -202,7 +136,10 @@ READ: dict[str, File] = {
     "SAS, PROC EXPORT with bars": File(
         text(PLAIN, "|", line_end="\r\n").encode(), PLAIN, "bar-separated", ".txt"
     ),
-    "pandas, index": File(FRAME.to_csv().encode(), added="column 1"),
+    "pandas, index": File(FRAME.to_csv().encode(), added=""),
+    "pandas, two levels of an index": File(
+        FRAME.set_axis(INDEX).to_csv().encode(), LEVELS, names=LEVEL_NAMES
+    ),
     "pandas, gzip": File(gzip.compress(FRAME.to_csv(index=False).encode()), ending=".csv.gz"),
     "pandas, European": File(
         FRAME.to_csv(index=False, sep=";", decimal=",", na_rep="NA").encode(),
@@ -286,7 +223,7 @@ def test_a_file_is_read_right_and_predicted_as_it_is_read(name: str, tmp_path: P
     path = tmp_path / f"rows{file.ending}"
     path.write_bytes(file.content)
     expected = ROWS if file.rows is None else file.rows
-    names = [file.added] * (file.added is not None) + NAMES
+    names = [file.added] * (file.added is not None) + file.names
     frame, said = read_quietly(lambda: read_table(path, kind="pyarrow"))
     assert (
         said == [f"{path}: read as {file.notice}"]

@@ -28,6 +28,7 @@ from priorwise.data.sources.part import (
     SourceError,
     check_names,
     import_arrow,
+    name_columns,
     naming_the_file,
 )
 from priorwise.data.sources.row_scan import RowScan, ScannedFile
@@ -114,11 +115,12 @@ class CsvPart(FilePart):
 
     @cached_property
     def _names(self) -> list[str]:
-        """Names of the columns; those without one are called by their places."""
-        return [(name.strip() and name) or f"column {i + 1}" for i, name in enumerate(self._given)]
+        """Names of the columns (`name_columns`)."""
+        return name_columns(self._given)
 
     @property
     def _unnamed(self) -> list[str]:
+        """Columns that have no name in the file."""
         return [n for n, given in zip(self._names, self._given, strict=True) if not given.strip()]
 
     @cached_property
@@ -130,9 +132,9 @@ class CsvPart(FilePart):
 
     @cached_property
     def _n_header_lines(self) -> int:
-        """Number of lines before the rows, if a column has no name; else those before the names."""
+        """Number of lines before the rows, if columns are renamed; else those before the names."""
         dialect = self.dialect
-        if all(name.strip() for name in self._given):
+        if self._names == self._given:
             return dialect.n_skipped
         with self._open_text() as file:
             for _ in range(dialect.n_skipped):
@@ -291,8 +293,7 @@ class CsvPart(FilePart):
 
     def _count_records(self, is_start: bool = False) -> RecordCounter:
         n_skipped = self.dialect.n_skipped
-        given = is_start or all(name.strip() for name in self._given)
-        n_before = n_skipped if given else self._n_header_lines - 1
+        n_before = n_skipped if is_start or self._names == self._given else self._n_header_lines - 1
         return RecordCounter(self._open_text, self.dialect.separator, n_skipped, n_before)
 
     def _name_texts(self, column: str) -> str:
@@ -386,7 +387,7 @@ class CsvPart(FilePart):
             self.marks,
             types,
             names=names,
-            all_names=None if is_start or not self._unnamed else self._names,
+            all_names=None if is_start or self._names == self._given else self._names,
             n_skipped=self.dialect.n_skipped if is_start else self._n_header_lines,
             block_bytes=block_bytes,
             use_threads=use_threads,

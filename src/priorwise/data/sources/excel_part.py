@@ -17,6 +17,7 @@ from priorwise.data.sources.part import (
     SourceError,
     check_names,
     import_arrow,
+    name_columns,
     naming_the_file,
 )
 from priorwise.data.sources.text_dialect import RECOGNISED, FileOptions
@@ -80,9 +81,7 @@ class ExcelPart(FilePart):
             if header is None:
                 raise SourceError("the sheet has no rows; the option sheet chooses one", self.name)
             columns = list(zip(*rows, strict=True)) if rows else [()] * len(header)
-            names = [
-                f"column {i + 1}" if name is None else str(name) for i, name in enumerate(header)
-            ]
+            names = name_columns(["" if name is None else str(name) for name in header])
             check_names(names, self.name)
             return arrow.table(
                 {

@@ -157,6 +157,23 @@ def check_names(names: Sequence[str], place: str) -> None:
         raise SourceError(f"the column {twice!r} is there twice", place)
 
 
+def name_columns(given: Sequence[str]) -> list[str]:
+    """Names of the columns of a file; of several without one, those are called by their places.
+
+    The only one without a name keeps the empty name, wherever it stands in another file.
+
+    >>> name_columns(["", "a", " "]), name_columns(["a", ""])
+    (['column 1', 'a', 'column 3'], ['a', ''])
+    """
+    is_named = [bool(name.strip()) for name in given]
+    if is_named.count(False) < 2:
+        return list(given)
+    return [
+        name if named else f"column {i + 1}"
+        for i, (name, named) in enumerate(zip(given, is_named, strict=True))
+    ]
+
+
 def find_duplicate(names: Sequence[str]) -> str | None:
     """Return the first name that occurs more than once, None if each occurs once."""
     return next((name for name, n in Counter(names).items() if n > 1), None)
