@@ -7,8 +7,11 @@ Models learn from generated tables whose true class probabilities are known (`in
 rules of intervals were designed on those of "design" and not on those of "kept". A line has the
 coverage of each level and the mean width of the intervals of 90 %, over that of intervals of the
 same model that are wider or narrower by a factor, the same for all rows, so that they cover as many
-truths as the level says ("oracle"). Lines that the file has are not measured again. `--summary`
-prints means over generators, and the generator of the least coverage at 90 %.
+truths as the level says ("oracle"). "all" is the coverage of the mean probability of each class
+over all test rows, by the quantiles of the means of draws (`sample_proba`); "part" is that of ten
+parts of the rows, from those of the least to those of the largest predicted probability of the
+first class. Lines that the file has are not measured again. `--summary` prints means over
+generators, and the generator of the least coverage at 90 %.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ from scipy.optimize import brentq
 import priorwise
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
-N_TEST = 500
+SUM_LEVELS = (0.5, 0.9)
+N_TEST, N_PARTS, N_DRAWS = 500, 10, 100
 NAMES = {
     "forest": "ProbabilityForest", "tree": "ProbabilityTree", "boosting": "Boosting",
     "ESKDB": "ESKDB", "TAN": "TAN", "kDB": "KDB", "splines": "SplineLogistic",
@@ -50,6 +54,23 @@ def cover(calibration: Any, proba: Any, true: Any, level: float) -> tuple[float,
     return float(inside.mean()), float((upper - lower).mean())
 
 
+def cover_means(model: Any, rows: Any, true: NDArray[np.float64]) -> dict[str, float]:
+    """Return the share of true mean probabilities between the quantiles of the means of draws."""
+    draws = model.sample_proba(rows, N_DRAWS, random_state=0)
+    order = np.argsort(model.predict_proba(rows)[:, 0], kind="stable")
+    result = {}
+    for name, n_parts in (("all", 1), ("part", N_PARTS)):
+        means = [
+            values[..., order, :].reshape(*values.shape[:-2], n_parts, -1, true.shape[1]).mean(-2)
+            for values in (draws, true)
+        ]
+        for level in SUM_LEVELS:
+            tail = (1.0 - level) / 2.0
+            lower, upper = np.quantile(means[0], [tail, 1.0 - tail], axis=0)
+            result[f"{name} {level}"] = float(((lower <= means[1]) & (means[1] <= upper)).mean())
+    return result
+
+
 def measure(model: Any, rows: Any, true: NDArray[np.float64]) -> dict[str, float]:
     """Return coverage and width for a fitted model."""
     calibration, proba = model.find_calibration(), model.predict_proba(rows)
@@ -63,7 +84,9 @@ def measure(model: Any, rows: Any, true: NDArray[np.float64]) -> dict[str, float
     best = brentq(excess, -12.0, 12.0, xtol=0.01) if excess(-12.0) < 0.0 < excess(12.0) else -12.0
     oracle = replace(calibration, error=calibration.error * np.exp(best))
     shares = {str(level): share for level, (share, _) in found.items()}
-    return {**shares, "width": width, "oracle": cover(oracle, proba, true, 0.9)[1]}
+    return {**shares, "width": width, "oracle": cover(oracle, proba, true, 0.9)[1]} | (
+        cover_means(model, rows, true)
+    )
 
 
 def summarise(lines: pd.DataFrame) -> pd.DataFrame:

@@ -169,6 +169,7 @@ def describe_coverage(path: Path) -> list[str]:
     with path.open() as file:
         rows = list(csv.DictReader(file))
     levels = [name for name in rows[0] if name.startswith("0.")]
+    sums = [name for name in rows[0] if name.startswith(("all ", "part "))]
     lines = [
         "## Coverage of intervals",
         "",
@@ -177,14 +178,16 @@ def describe_coverage(path: Path) -> list[str]:
         'intervals were designed on the kinds "design", and not on the kinds "kept". Least: the',
         "kind with the least coverage at the level 0.9. Width: that of the intervals of level 0.9,",
         "over that of intervals which are made wider or narrower so that 90 % of the truths lie in",
-        "them. Written by `benchmarks/coverage.py`.",
+        "them. All, part: share of the true means over all test rows, and over ten parts of them",
+        "with similar predictions, between the quantiles of the means of `sample_proba`.",
+        "Written by `benchmarks/coverage.py`.",
         "",
     ]
     body: dict[str, list[list[str]]] = {"design": [], "kept": []}
     for key in dict.fromkeys((row["kind"], row["model"], row["rows"]) for row in rows):
         own = [row for row in rows if (row["kind"], row["model"], row["rows"]) == key]
         mean = {name: np.mean([float(row[name]) for row in own]) for name in own[0] if name in
-                (*levels, "width", "oracle")}  # fmt: skip
+                (*levels, *sums, "width", "oracle")}  # fmt: skip
         kinds = dict.fromkeys(row["truth"] for row in own)
         by_kind = {
             kind: np.mean([float(row["0.9"]) for row in own if row["truth"] == kind])
@@ -192,13 +195,17 @@ def describe_coverage(path: Path) -> list[str]:
         }
         least = min(by_kind, key=lambda kind: by_kind[kind])
         shares = [f"{100.0 * mean[level]:.0f}" for level in levels]
+        of_sums = [f"{100.0 * mean[name]:.0f}" for name in sums]
         width = f"{mean['width'] / mean['oracle']:.2f}"
         what = f"{100.0 * by_kind[least]:.0f} ({least})"
-        body[key[0]].append([key[1], f"{int(key[2]):,}", str(len(own)), *shares, what, width])
+        body[key[0]].append(
+            [key[1], f"{int(key[2]):,}", str(len(own)), *shares, what, width, *of_sums]
+        )
     for kind, cells in body.items():
         if cells:
             lines += [f"### Tables of {kind}", ""]
-            lines += draw_table(["model", "rows", "tables", *levels, "least", "width"], cells)
+            head = ["model", "rows", "tables", *levels, "least", "width", *sums]
+            lines += draw_table(head, cells)
     return lines
 
 
