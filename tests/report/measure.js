@@ -26,6 +26,19 @@ for (const picture of document.querySelectorAll("svg")) {
     }
   });
 }
+// Words of tables are not broken in two.
+for (const cell of document.querySelectorAll("td, th")) {
+  if (!isShown(cell)) continue;
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), range = document.createRange();
+  while (texts.nextNode()) {
+    for (const word of texts.currentNode.data.matchAll(/[\p{L}\p{N}.,]{2,14}(?![\p{L}\p{N}.,])/gu)) {
+      range.setStart(texts.currentNode, word.index);
+      range.setEnd(texts.currentNode, word.index + word[0].length);
+      const tops = new Set([...range.getClientRects()].filter((one) => one.width).map((one) => Math.round(one.top)));
+      if (tops.size > 1) problems.push(`broken word: ${word[0]} of ${name(cell)} in ${name(cell.closest('table'))}`);
+    }
+  }
+}
 // Neighbours in a row or a grid do not lie on each other.
 for (const whole of document.querySelectorAll("main, section, .grid, .tools, .bar, .step, #axis, tr, dl, nav, figure")) {
   const parts = [...whole.children].filter((one) => isShown(one) && getComputedStyle(one).position !== "sticky");

@@ -137,6 +137,8 @@ def test_typed_costs_move_the_threshold_and_its_sentences(
     type_in("alarm-cost", "1")
     assert read()["threshold"] == "5%"
     type_in("threshold", "100")
+    verdict = driver.find_element("id", "verdict").text
+    assert "at 100% or more. If a miss costs 19 and a false alarm 1, 5% is the best" in verdict
     none = read()
     assert none["cost"] == none["none-cost"]
     assert none["found"] == "0"

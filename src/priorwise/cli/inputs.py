@@ -175,7 +175,7 @@ def name_rows(native: Any, key: str | None) -> Any:
     frame = nw.from_native(native, eager_only=True)
     if key is None:
         space = nw.get_native_namespace(frame)
-        return nw.new_series("number from 1", np.arange(1, len(frame) + 1), backend=space)
+        return nw.new_series("row, from 1", np.arange(1, len(frame) + 1), backend=space)
     check_column(key, frame.columns, "--key")
     return frame[key]
 

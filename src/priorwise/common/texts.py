@@ -32,6 +32,19 @@ def count(number: float, noun: str, plural: str | None = None) -> str:
     return f"{number:,.15g} {noun if number == 1 else plural or noun + 's'}"
 
 
+def show_plain(number: float) -> str:
+    """Return a number in plain characters, of at least six digits and without powers of ten.
+
+    >>> show_plain(2195650.0), show_plain(-0.00003515), show_plain(59.0), show_plain(1e-12)
+    ('2,195,650', '-0.00003515', '59', '1e-12')
+    """
+    size = abs(number)
+    if size and not 1e-6 <= size < 1e15:
+        return f"{number:g}"
+    rounded = round(number) if size >= 1e6 else float(f"{number:.6g}")
+    return f"{rounded:,.12f}".rstrip("0").rstrip(".")
+
+
 def say_missing(names: Sequence[str], role: str = "column") -> str:
     """Return that columns are missing; all of them are named.
 

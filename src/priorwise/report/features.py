@@ -206,8 +206,8 @@ def _draw_numbers(shape: Any, feature: FeatureValues, labels: list[str], classes
     missing = ""
     if len(known) < len(shape.values):
         gone = shape.mean[len(known), classes[0]]
-        missing = f" Missing ({count(shape.n_rows[-1], 'row')}): {show_number(gone)}."
-    return figure(chart, f"{feature.name}.{missing}")
+        missing = f". Missing ({count(shape.n_rows[-1], 'row')}): {show_number(gone)}"
+    return figure(chart, f"{feature.name}{missing}")
 
 
 def _draw_labels(shape: Any, feature: FeatureValues, labels: list[str], classes: list[int]) -> str:
@@ -245,5 +245,5 @@ def _draw_labels(shape: Any, feature: FeatureValues, labels: list[str], classes:
     chart.line([(chart.x(0.0), chart.top), (chart.x(0.0), chart.height - chart.bottom)], "--soft",
                stroke_width=1)  # fmt: skip
     left_out = len(shape.values) - len(order)
-    more = f" Not shown: {count(left_out, 'rarer label')}." if left_out else ""
-    return figure(chart, f"{feature.name}.{more}")
+    more = f". Not shown: {count(left_out, 'rarer label')}" if left_out else ""
+    return figure(chart, f"{feature.name}{more}")

@@ -18,8 +18,9 @@ class Number(str):
     """A number as it is to be shown."""
 
 
-MAX_NARROW = 5
-"""Most columns of a table that fits on a narrow screen; of wider ones each row becomes a card."""
+MAX_NARROW, MAX_NARROW_TEXT = 5, 34
+"""Most columns of a table that fits on a narrow screen, and most characters of their longest words
+together; of wider tables each row becomes a card."""
 
 
 def table(heads: Sequence[str], lines: Sequence[Sequence[Any]], caption: str = "") -> str:
@@ -32,18 +33,30 @@ def table(heads: Sequence[str], lines: Sequence[Sequence[Any]], caption: str = "
     body = "".join(f"<tr>{''.join(map(_cell, line, heads))}</tr>" for line in lines)
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     content = f"{title}<thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
-    kind = ' class="cards"' if len(heads) > MAX_NARROW else ""
+    needed = sum(max(map(_find_width, column)) for column in zip(heads, *lines, strict=True))
+    is_wide = len(heads) > MAX_NARROW or needed > MAX_NARROW_TEXT
+    kind = ' class="cards"' if is_wide else ""
     return f'<div class="wide"><table{kind}>{content}</table></div>'
 
 
 def _cell(value: Any, head: str) -> str:
     if isinstance(value, Picture):
         return f"<td>{value}</td>"
+    return f'<td{_kind_of(value)} data-head="{escape(head)}">{escape(_write(value))}</td>'
+
+
+def _write(value: Any) -> str:
     if isinstance(value, float | int) and not isinstance(value, bool):
-        text = show_number(value) if isinstance(value, float) else f"{value:,}"
-    else:
-        text = str(value)
-    return f'<td{_kind_of(value)} data-head="{escape(head)}">{escape(text)}</td>'
+        return show_number(value) if isinstance(value, float) else f"{value:,}"
+    return str(value)
+
+
+def _find_width(value: Any) -> int:
+    """Return the characters of the longest part of a cell that stays on one line."""
+    if isinstance(value, Picture):
+        return 6
+    text = _write(value)
+    return len(text) if isinstance(value, Number) else max(map(len, text.split()), default=0)
 
 
 def _kind_of(value: Any) -> str:

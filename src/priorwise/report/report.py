@@ -74,9 +74,9 @@ def value_section(model: Any, X: Any, features: list[FeatureValues]) -> str:
             )
         shares = [schema.missing_share, column.missing_share]
         shares += [column.unseen_share, column.outside_share]
-        lines.append(
-            [schema.name, span, *(Number(show_percent(s, 2) if s else "") for s in shares)]
-        )
+        if any(shares):
+            cells = [Number(show_percent(s, 2) if s else "0") for s in shares]
+            lines.append([schema.name, span, *cells])
     heads = ["feature", "in training", "missing in training", "missing here", "unseen here"]
     heads.append("outside the range here")
     note = " ".join(checked.problems[:5]) and (
@@ -84,7 +84,8 @@ def value_section(model: Any, X: Any, features: list[FeatureValues]) -> str:
     )
     return section(
         "values", "Missing and unseen values", paragraph(f"{missing} {unseen}"),
-        table(heads, lines), paragraph(note or "The rows hold nothing that training did not."),
+        table(heads, lines) if lines else paragraph("No value is missing."),
+        paragraph(note or "The rows hold nothing that training did not."),
     )  # fmt: skip
 
 
@@ -194,7 +195,7 @@ def _list_decisions(
 def _describe_rows(model: Any, labels: list[str], truth: NDArray[np.intp], n_features: int) -> str:
     shares = np.bincount(truth, minlength=len(labels)) / len(truth)
     common = np.argsort(-shares, kind="stable")[:5]
-    classes = ", ".join(f"{labels[k]} ({show_percent(shares[k], 0)})" for k in common)
+    classes = ", ".join(f"\u201c{labels[k]}\u201d ({show_percent(shares[k], 0)})" for k in common)
     more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
     return (
         f"Learnt from {count(float(np.sum(model.class_count_)), 'row')} with "

@@ -34,10 +34,10 @@ class JudgedRows:
 
 
 def row_sections(judged: JudgedRows, drawn: NDArray[np.intp] | None) -> str:
-    """Return the rows it gets most wrong, and those it is least certain of.
+    """Return the rows it gets most wrong, and those it is least certain of with their intervals.
 
-    `drawn` are some of the rows, whose intervals are found; None if the probabilities are not those
-    of the model itself.
+    `drawn` are some of the rows, which say how wide intervals are; None if the probabilities are
+    not those of the model itself.
     """
     y, proba = judged.y, judged.proba
     true = proba[np.arange(len(y)), y]
@@ -49,31 +49,34 @@ def row_sections(judged: JudgedRows, drawn: NDArray[np.intp] | None) -> str:
         _row_table(judged, wrong)
         if len(wrong) else paragraph("It predicts the class of every row."),
     ) + section(
-        "unsure", "Where it is unsure", _certainty_table(y, proba), _row_table(judged, unsure),
-        "<h3>Where it knows least</h3>", _widest_rows(judged, drawn),
+        "unsure", "Where it is unsure", _certainty_table(y, proba),
+        _unsure_rows(judged, unsure, drawn),
     )  # fmt: skip
 
 
-def _widest_rows(judged: JudgedRows, drawn: NDArray[np.intp] | None) -> str:
-    """Return how wide intervals are, and the rows with the widest ones."""
+def _unsure_rows(judged: JudgedRows, rows: NDArray[np.intp], drawn: NDArray[np.intp] | None) -> str:
+    """Return how wide intervals are, and the rows whose largest probabilities are least."""
     if drawn is None:
-        return paragraph(
-            "Intervals of probabilities are shown for rows that the model has not learnt from.",
-            "soft",
-        )
-    lower, upper = judged.model.predict_interval(take_rows(judged.X, drawn), LEVEL)
-    best = judged.proba[drawn].argmax(axis=1)
-    ends = np.column_stack([one[np.arange(len(drawn)), best] for one in (lower, upper)])
-    width = ends[:, 1] - ends[:, 0]
-    quartiles = [show_percent(q) for q in np.quantile(width, [0.1, 0.5, 0.9])]
-    place = np.argsort(-width, kind="stable")[:N_ROWS]
+        note = "Intervals of probabilities are shown for rows that the model has not learnt from."
+        return _row_table(judged, rows) + paragraph(note, "soft")
+    ends = _find_ends(judged, drawn)
+    widths = [show_percent(w) for w in np.quantile(ends[:, 1] - ends[:, 0], [0.1, 0.5, 0.9])]
     note = (
-        f"The true probability of a row's class lies in its interval with a chance of {LEVEL:.0%}. "
-        f"Of {count(len(drawn), 'row')}, a tenth have intervals narrower than {quartiles[0]}, half "
-        f"narrower than {quartiles[1]}, and a tenth wider than {quartiles[2]}. The widest ones:"
+        "The true probability of the class that is predicted lies in its interval with a chance of "
+        f"{LEVEL:.0%}. Of {count(len(drawn), 'row')}, a tenth have intervals narrower than "
+        f"{widths[0]}, half narrower than {widths[1]}, and a tenth wider than {widths[2]}. The "
+        "rows with the least certain predictions:"
     )
-    spans = [f"{show_percent(low)} to {show_percent(high)}" for low, high in ends[place]]
-    return paragraph(note) + _row_table(judged, drawn[place], spans)
+    found = _find_ends(judged, rows)
+    spans = [f"{show_percent(low, 0)} to {show_percent(high, 0)}" for low, high in found]
+    return paragraph(note) + _row_table(judged, rows, spans)
+
+
+def _find_ends(judged: JudgedRows, rows: NDArray[np.intp]) -> Floats:
+    """Return the ends of the interval of the most probable class of rows (n_rows, 2)."""
+    lower, upper = judged.model.predict_interval(take_rows(judged.X, rows), LEVEL)
+    best = judged.proba[rows].argmax(axis=1)
+    return np.column_stack([one[np.arange(len(rows)), best] for one in (lower, upper)])
 
 
 def _row_table(judged: JudgedRows, rows: NDArray[np.intp], spans: list[str] | None = None) -> str:
@@ -88,7 +91,8 @@ def _row_table(judged: JudgedRows, rows: NDArray[np.intp], spans: list[str] | No
         for k in (own, best):
             line += [judged.labels[k], Number(show_percent(proba[k]))]
         line += [Number(spans[place])] if spans else []
-        lines.append([*line, ", ".join(explanation.value_text(place, int(i)) for i in reasons)])
+        said = ", ".join(explanation.value_text(place, int(i)) for i in reasons)
+        lines.append([*line, said or "no feature"])
     heads = [judged.head, "true class", "its probability", "predicted", "probability"]
     heads += [f"{LEVEL:.0%} interval"] if spans else []
     return table([*heads, "what spoke for it"], lines, judged.note)
@@ -107,5 +111,5 @@ def _certainty_table(y: Classes, proba: Floats) -> str:
                 Number(show_percent(s)) for s in (own.mean(), best[own].mean(), right[own].mean())
             ]
             lines.append([span, *shares])
-    heads = ["largest probability", "share of rows", "its mean", "share predicted right"]
+    heads = ["largest probability", "share of the rows", "mean", "predicted right"]
     return table(heads, lines)

@@ -77,6 +77,7 @@ class Decisions:
         n_rows = len(self.event)
         return {
             "threshold": show_threshold(GRID[at]),
+            "by-costs": show_threshold(GRID[at]),
             "said": f"{found + alarms:,}",
             "said-share": show_share(found + alarms, n_rows),
             "found": f"{found:,}",
@@ -109,12 +110,12 @@ def show_threshold(share: float) -> str:
 
 
 def show_share(part: int, whole: int) -> str:
-    """Return a part of a whole in percent; "none" of nothing.
+    """Return a part of a whole in percent; a dash of nothing.
 
     >>> show_share(1, 3), show_share(0, 0)
-    ('33%', 'none')
+    ('33%', '–')
     """
-    return show_percent(part / whole, 0) if whole else "none"
+    return show_percent(part / whole, 0) if whole else "\u2013"
 
 
 def fill(template: str, texts: dict[str, str], **names: str) -> str:
@@ -136,16 +137,16 @@ def fill(template: str, texts: dict[str, str], **names: str) -> str:
 RULE = "Say \u201c{label}\u201d at {threshold} or more."
 
 CONSEQUENCES = (
-    "Of {n-rows} rows, {said} ({said-share}) then get it: {found} of the {n-event} rows of "
-    "\u201c{label}\u201d are found ({found-share}), {missed} are missed, and {alarms} of {n-other} "
-    "others are false alarms ({alarm-share}). Of the rows that get it, {precision} are "
-    "\u201c{label}\u201d."
+    "The model then says it of {said} of {n-rows} rows ({said-share}). It finds {found} of the "
+    "{n-event} rows of \u201c{label}\u201d ({found-share}), misses {missed}, and gives a false "
+    "alarm for {alarms} of the {n-other} others ({alarm-share}). Of the rows of which it says "
+    "\u201c{label}\u201d, it is right in {precision}."
 )
 
 COSTS = (
     "If a miss costs {miss-cost} and a false alarm {alarm-cost}, the mistakes cost {cost} in all, "
-    "{cost-per-1000} for each 1,000 rows. To say \u201c{label}\u201d to no row would cost "
-    "{none-cost}, to all rows {all-cost}. The cheapest threshold on these rows would have been "
+    "{cost-per-1000} for each 1,000 rows. Saying \u201c{label}\u201d of no row would cost "
+    "{none-cost}, of all rows {all-cost}. The cheapest threshold on these rows would have been "
     "{best}, with {best-cost}."
 )
 
@@ -179,10 +180,11 @@ def threshold_section(each: list[Decisions]) -> str:
         f'value="{each[0].threshold}" aria-label="Threshold"></div>'
     )
     note = (
-        "A miss is a row of the class that does not get it, a false alarm another row that does. "
-        "At first a miss and a false alarm cost as much as makes both classes weigh the same. Type "
-        "your costs: the threshold becomes the cost of a false alarm divided by the sum of both, "
-        "which is right where the probabilities can be trusted. It can be moved on its own."
+        "A miss is a row of the class of which the model does not say so, a false alarm another "
+        "row of which it does. The costs at first are an example: a miss costs as many times as "
+        "much as there are rows of other classes for each row of this one. Type your own: the "
+        "threshold becomes the cost of a false alarm divided by the sum of both costs, which is "
+        "the best one where the probabilities can be trusted. You can also move it by itself."
     )
     data = {
         "grid": GRID.tolist(),
@@ -239,8 +241,8 @@ def _draw_confusion(decisions: Decisions) -> str:
         body += f'<td class="number">{n_rows:,}</td></tr>'
     head = (
         f'<tr><th scope="col">true class</th>'
-        f'<th scope="col" class="number">said \u201c{label}\u201d</th>'
-        '<th scope="col" class="number">not said</th><th scope="col" class="number">rows</th></tr>'
+        f'<th scope="col" class="number">says \u201c{label}\u201d</th>'
+        '<th scope="col" class="number">does not</th><th scope="col" class="number">rows</th></tr>'
     )
     caption = fill("<caption>At {threshold} or more</caption>", texts)
     return (
@@ -281,7 +283,7 @@ def _draw_curves(decisions: Decisions) -> list[str]:
     for name, xs, ys, x_label, y_label, simple, title, about in (
         ("roc", alarms, recall, "false alarms among the others", f"found of {label}",
          [(0, 0), (1, 1)], "ROC", "Dashed: by chance."),
-        ("precision", recall, precision, f"found of {label}", f"{label} of those said",
+        ("precision", recall, precision, f"found of {label}", "right when it says so",
          [(0, share), (1, share)], "Precision and recall", "Dashed: the share of the class."),
         ("cost", GRID, cost / top, "threshold", "cost for 1,000 rows",
          [], "Cost by threshold", "With the costs above."),
@@ -322,10 +324,11 @@ def _list_thresholds(decisions: Decisions) -> str:
             show_share(found, found + alarms),
         ]
         lines.append([Number(show_threshold(threshold)), found + alarms, *map(Number, shares)])
-    heads = ["at least", "said to", "found", "false alarms", "right"]
+    heads = ["threshold", "says so", "found", "false alarms", "right"]
     caption = (
-        f"Other thresholds: rows that get \u201c{decisions.label}\u201d, the share of the class "
-        "that is found, the share of the others that get it too, and how many of those said are it."
+        f"Other thresholds: the rows of which the model says \u201c{decisions.label}\u201d, the "
+        "share of the class that it finds, the share of the others that are false alarms, and the "
+        "share of the rows of which it says so where it is right."
     )
     return table(heads, lines, caption)
 
@@ -344,6 +347,7 @@ def _list_lift(decisions: Decisions) -> str:
         )
     heads = ["first rows", "rows", f"{decisions.label} there", "found", "lift"]
     caption = (
-        "Rows in the order of their probability. Lift: how many times as many as among all rows."
+        "The rows of the highest probability. Lift: how many times as many of them are "
+        f"\u201c{decisions.label}\u201d as of all rows."
     )
     return table(heads, lines, caption)

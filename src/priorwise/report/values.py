@@ -137,8 +137,8 @@ def name_rows(X: Any, keys: Any, n_rows: int) -> tuple[list[str], str, str]:
     else:
         return [f"{row:,}" for row in range(n_rows)], "row", "Rows count from 0."
     if head is None:
-        return names, "row", "Rows are named by the index of the table." if keys is None else ""
-    return names, str(head), f"Rows are named by {head}."
+        return names, "row", "Rows have the names of the table's index." if keys is None else ""
+    return names, str(head), ""
 
 
 def find_classes(labels: NDArray[Any], y: Any, n_rows: int) -> NDArray[np.intp]:

@@ -27,6 +27,10 @@ MAX_GROUPS = 10
 FALSE_ALARM = 0.05
 """Chance that trustworthy probabilities are called wrong."""
 
+SMALL_DIFFERENCE, SMALL_SHARE = 0.02, 0.1
+"""A mean probability is not called wrong if it differs from the share of the class by at most
+`SMALL_DIFFERENCE`, or by at most `SMALL_SHARE` times the share of the class among all rows."""
+
 N_ABOVE = 20
 """A probability is called rare if fewer rows have a higher one."""
 
@@ -37,8 +41,8 @@ Floats = NDArray[np.float64]
 class Trust:
     """How far probabilities can be trusted: up to `most`, and where they first fail.
 
-    `said` and `happened` are the mean probability and the share of the first group of rows that
-    differ by more than chance; None if there is none.
+    `said` and `happened` are the mean probability and the share of the first group of rows where
+    they differ clearly: by more than chance, and by enough to matter. None if there is none.
     """
 
     most: float
@@ -60,13 +64,14 @@ def find_trust(p: Floats, event: NDArray[np.bool_]) -> Trust:
     if n_groups < 1:
         return Trust(most)
     limit = ndtri(1.0 - FALSE_ALARM / (2.0 * n_groups))
+    small = min(SMALL_DIFFERENCE, SMALL_SHARE * float(event.mean()))
     place = np.minimum((variance / variance[-1] * n_groups).astype(int), n_groups - 1)
     before = 0.0
     for group in range(n_groups):
         own = place == group
         said, happened = float(p[own].mean()), float(event[own].mean())
         error = np.sqrt((p[own] * (1.0 - p[own])).sum()) / own.sum()
-        if abs(said - happened) > limit * error:
+        if abs(said - happened) > max(limit * error, small):
             return Trust(before, said, happened, n_groups)
         before = float(p[own][-1])
     return Trust(most, n_groups=n_groups)
@@ -98,9 +103,10 @@ def verdict_section(
 
 
 WHY = (
-    "There saying yes and saying no cost the same, if a miss costs {miss-cost} and a false alarm "
-    "{alarm-cost}. It finds {found} of {n-event} rows, with {alarms} false alarms. Your own costs "
-    "can be typed <a href='#thresholds'>below</a>."
+    "If a miss costs {miss-cost} and a false alarm {alarm-cost}, {by-costs} is the best threshold "
+    "of probabilities that can be trusted. The model finds {found} of {n-event} rows, with "
+    "{alarms} false alarms. These costs are an example: type your own "
+    "<a href='#thresholds'>below</a>."
 )
 
 
@@ -146,13 +152,12 @@ def _judge_probabilities(
         return "So few rows are uncertain that its probabilities cannot be judged."
     if trust.said is not None and trust.happened is not None:
         how = "low" if trust.happened > trust.said else "high"
-        start = "Its probabilities cannot be trusted as they are"
+        start = "cannot be trusted"
         if trust.most > 0.0:
-            start = f"Its probabilities{of} can be trusted up to {most} only"
-        return (
-            f"{start}: those above are too {how}, where it says {show_percent(trust.said, 0)} "
-            f"it was {show_percent(trust.happened, 0)}."
-        )
+            start = f"can be trusted up to {most} only"
+        digits = 0 if abs(trust.said - trust.happened) >= 0.02 else 1
+        said, happened = (show_percent(p, digits) for p in (trust.said, trust.happened))
+        return f"Its probabilities{of} {start}: where it says {said} it was {happened}, too {how}."
     if trust.most >= 0.9:
         return f"Its probabilities{of} can be trusted."
     return f"Its probabilities{of} can be trusted up to {most}; higher ones are rare in these rows."
@@ -167,7 +172,7 @@ def _compare(auc: float, losses: tuple[float, float], n_classes: int) -> str:
             "Of two rows of different classes it puts the right one first in "
             f"{show_percent(auc, 0)} of the cases{of}. "
         )
-    simple = f"the {shares:.3f} of the shares of the classes alone"
+    simple = f"the {shares:.3f} of always giving the shares of the classes"
     if own >= shares:
         return f"No: its log-loss of {own:.3f} is no better than {simple}."
     gain = show_percent(1.0 - own / shares, 0)
@@ -180,11 +185,12 @@ def _describe_groups(groups: list[Group]) -> str:
         return "There are too few rows to compare groups."
     worst = marked[0] if marked else groups[0]
     text = (
-        f"Worst where {worst.name} ({count(worst.n_rows, 'row')}): its log-loss there is "
-        f"{worst.loss:.2f}, elsewhere {worst.loss_elsewhere:.2f}."
+        f"Worst where {worst.name} ({count(worst.n_rows, 'row')}, "
+        f"{show_percent(worst.happened, 0)} of them \u201c{worst.label}\u201d): its log-loss there "
+        f"is {worst.loss:.2f}, elsewhere {worst.loss_elsewhere:.2f}."
     )
     if not marked:
-        text += " No group of rows differs from the others by more than chance."
+        text += " But no group of rows is predicted worse than the others by more than chance."
     biased = next((group for group in groups if group.is_biased), None)
     if biased is None:
         return f"{text} In no group is its mean probability wrong by more than chance."

@@ -142,7 +142,7 @@ def test_a_check_names_what_differs(model: Any) -> None:
     assert report.columns[0].missing_share == pytest.approx(0.9)
     assert report.columns[2].unseen_share == pytest.approx(0.25)
     assert str(report).splitlines() == [
-        "column 'size': 100.0% of its numbers lie outside of training's 0..59, such as 100",
+        "column 'size': 100.0% of its numbers lie outside of training's 0 to 59, such as 100",
         "column 'size': 90.0% of its values are missing; 0.0% were in training",
         "column 'sky': 25.0% of its values were never seen in training, such as 'pink'",
         "column 'member' is missing",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from priorwise.common.registered import with_registered_methods
-from priorwise.common.texts import count, show_percent
+from priorwise.common.texts import count, show_percent, show_plain
 from priorwise.data.encoding.schema import MAX_PRINTED, N_EXAMPLES, ColumnSchema, find_unseen
 from priorwise.data.tables.dates import show_date
 from priorwise.data.tables.label_keys import parse_number
@@ -114,11 +114,11 @@ def _check_column(
                 is_outside = (numbers < schema.least) | (numbers > schema.largest)
                 outside = float(is_outside.mean())
                 if outside:
-                    show = show_date if schema.kind == "date" else "{:g}".format
+                    show = show_date if schema.kind == "date" else show_plain
                     kind = "dates" if schema.kind == "date" else "numbers"
                     problems.append(
                         f"{name}: {show_percent(outside)} of its {kind} lie outside of training's "
-                        f"{show(schema.least)}..{show(schema.largest)}, such as "
+                        f"{show(schema.least)} to {show(schema.largest)}, such as "
                         f"{show(float(numbers[is_outside][0]))}"
                     )
     except (TypeError, ValueError) as error:

@@ -13,7 +13,7 @@
 
   // As `show_share` in Python.
   function share(part, all) {
-    if (!all) return "none";
+    if (!all) return "\u2013";
     const text = (100 * part / all).toFixed(0);
     if (part > 0 && text === "0") return "<1%";
     return part < all && text === "100" ? ">99%" : `${text}%`;
@@ -41,7 +41,7 @@
     const best = costs.indexOf(Math.min(...costs)), top = findTop(1000 * Math.max(...costs) / n_rows) * n_rows / 1000;
     const found = own.found[at], alarms = own.alarms[at], said = found + alarms;
     const texts = {
-      threshold: percent(grid[at]), said: whole(said), "said-share": share(said, n_rows),
+      threshold: percent(grid[at]), "by-costs": a + b > 0 ? percent(grid[findNearest(b / (a + b))]) : "\u2013", said: whole(said), "said-share": share(said, n_rows),
       found: whole(found), "found-share": share(found, n_event),
       missed: whole(n_event - found), "missed-share": share(n_event - found, n_event),
       alarms: whole(alarms), "alarm-share": share(alarms, n_other),
