@@ -10,11 +10,11 @@ rng, n = np.random.default_rng(0), 120
 X = pd.DataFrame({
     "age": rng.integers(18, 80, n).astype(float), "income": rng.lognormal(10, 0.6, n),
     "the job of a person with a name that is very long": rng.choice(["clerk", "<b>nurse</b>"], n),
-    "smoker": rng.choice([True, False], n),
+    "smoker": rng.choice([True, False], n), "installment_commitment": rng.integers(1, 5, n) * 1.0,
 })
 X = X.assign(**{f"x{i}": rng.normal(size=n) for i in range(50)})
 y = np.where(X.age + rng.normal(size=n) * 9 > 50, "yes", "no")
-few, hard = X.iloc[:, :4], rng.choice([f"class {k}" for k in range(12)], n)
+few, hard = X.iloc[:, :5], rng.choice([f"class {k}" for k in range(12)], n)
 pool = PriorwiseClassifier("fast", random_state=0).fit(few, y)
 many = LogLinearPool([("bayes", NaiveBayesClassifier()), ("kdb", KDBClassifier())]).fit(X, hard)
 kdb, tree = KDBClassifier().fit(X, y), ProbabilityTreeClassifier().fit(few, y)
@@ -32,7 +32,7 @@ scores = {"a": list(rng.normal(size=30)), "b": list(rng.normal(size=30))}
 """
 
 DRAWN = [
-    "pool", "many", "kdb", "tree", "table", "general", "general.query(['smoker', 'y'])",
+    "pool", "many", "kdb", "tree", "table", "general", "general.query(['y'], {'smoker': True})",
     "pool.explain(few)", "many.explain(X)", "many.explain_global(X)",
     "pool.explain_global(few).shapes['income']", "many.score_report()", "many.summary()",
     "kdb.feature_schema_", "kdb.check(X.assign(age=200.0))", "kdb.structure_",

@@ -62,6 +62,11 @@ def test_a_card_is_drawn_as_markdown(values) -> None:
     assert card._repr_mimebundle_()["text/markdown"] == card
 
 
+def test_an_answer_of_a_network_names_what_is_known(values) -> None:
+    drawn = values["general.query(['y'], {'smoker': True})"]._repr_html_()
+    assert "<h3>p(y | smoker = True)</h3>" in drawn
+
+
 @pytest.fixture(scope="module")
 def notebook() -> Any:
     """A notebook that evaluates each object, run by Jupyter."""

@@ -147,8 +147,9 @@ struct Boosted {
 // values of all nodes below either. Slopes are rounded to multiples of a power of two, the total
 // weight times 2^-30 or up to twice that; from kDitheredRows rows on, where that is coarse, up or
 // down at random, so that sums are right on average.
-// All nodes of a level of a symmetric tree have the same split, that of the largest sum of gains. A
-// node of which one side would have too little adds no gain, and goes whole to the next level.
+// All nodes of a level of a symmetric tree have the same split, that of the largest sum of gains.
+// Where a side would fall below min_hessian the node is not split: it adds no gain and passes
+// unchanged to the next level.
 // A tree is grown from a share of the rows and of the features, drawn for it: row r if the number
 // drawn for it (`draw_number`) is below the share, and the features of the lowest numbers.
 // O(rows x features x classes x depth) a tree. Threads work on boosters, and on features if there

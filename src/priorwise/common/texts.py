@@ -65,7 +65,7 @@ def say_missing(names: Sequence[str], role: str = "column") -> str:
 
 
 def show_probability(p: float, digits: int = 3) -> str:
-    """Return a probability with so many decimals; only 0 and 1 themselves look like 0 and 1.
+    """Return a probability with `digits` decimals; only 0 and 1 themselves look like 0 and 1.
 
     >>> show_probability(0.25), show_probability(1e-9), show_probability(0.99988)
     ('0.250', '<0.001', '>0.999')

@@ -164,7 +164,7 @@ def summarise_scores(
 def _summarise(
     scores: NDArray[np.float64], shares: NDArray[np.float64], label: float, most: int
 ) -> NDArray[np.float64]:
-    """Return at most so many of the scores in rising order, with a label and the weight up to."""
+    """Return at most `most` of the scores in rising order, with a label and the weight so far."""
     order = np.argsort(scores, kind="stable")
     weight = np.cumsum(shares[order])
     if len(order) > most:

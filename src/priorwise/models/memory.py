@@ -1,7 +1,7 @@
 """A limit on the memory of a fit: what it takes by an estimate, and how to make it take less.
 
-Each learner estimates its bytes beside its constants (`estimate_bytes`). Estimates are rough: they
-are for rows without structure, which have most contexts and nodes.
+Each learner estimates its bytes beside its constants (`estimate_bytes`). Estimates are rough,
+and high for most tables: they are those of random rows, which have the most contexts and nodes.
 """
 
 from __future__ import annotations

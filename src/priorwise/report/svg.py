@@ -43,7 +43,7 @@ def show_number(value: float) -> str:
 
 
 def show_decimals(value: float, digits: int) -> str:
-    """Return a number with so many decimals; zero has no sign.
+    """Return a number with `digits` decimals; zero has no sign.
 
     >>> show_decimals(0.5456, 2), show_decimals(-0.2, 2), show_decimals(-0.0009, 2)
     ('0.55', '−0.20', '0.00')

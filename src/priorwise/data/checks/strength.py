@@ -30,8 +30,8 @@ def measure_labels(counts: NDArray[Any]) -> float:
     totals = cells.sum(axis=1)
     pairs = totals * totals - (cells * cells).sum(axis=1)
     many = totals > 1.0
-    differ = float((pairs[many] / (totals[many] - 1.0)).sum())
-    return _relate(differ, cells[~many], cells.sum(axis=0))
+    disagreement = float((pairs[many] / (totals[many] - 1.0)).sum())
+    return _relate(disagreement, cells[~many], cells.sum(axis=0))
 
 
 def measure_numbers(summary: ValueSummary) -> float:
@@ -46,18 +46,18 @@ def measure_numbers(summary: ValueSummary) -> float:
     """
     cells = summary.counts().astype(np.float64)
     totals = cells.sum(axis=1)
-    differ = 0.0
+    disagreement = 0.0
     if len(cells):
         within = totals * totals - (cells * cells).sum(axis=1)
         # Of the t rows of a value, t - 1 are followed by another one of it.
-        differ = float((within / np.maximum(totals, 1.0)).sum())
+        disagreement = float((within / np.maximum(totals, 1.0)).sum())
         shares = cells / np.maximum(totals, 1e-300)[:, None]
-        differ += float((1.0 - (shares[1:] * shares[:-1]).sum(axis=1)).sum())
+        disagreement += float((1.0 - (shares[1:] * shares[:-1]).sum(axis=1)).sum())
     missing = summary.missing.astype(np.float64)
     n_missing = missing.sum()
     if n_missing > 1:
-        differ += float((n_missing**2 - (missing**2).sum()) / (n_missing - 1.0))
-    return _relate(differ, np.zeros((0, summary.n_classes)), cells.sum(axis=0) + missing)
+        disagreement += float((n_missing**2 - (missing**2).sum()) / (n_missing - 1.0))
+    return _relate(disagreement, np.zeros((0, summary.n_classes)), cells.sum(axis=0) + missing)
 
 
 def is_leak(strength: float, totals: NDArray[Any]) -> bool:
@@ -65,12 +65,12 @@ def is_leak(strength: float, totals: NDArray[Any]) -> bool:
     return strength >= LEAK_STRENGTH and totals.sum() - totals.max() >= MIN_OTHER_ROWS
 
 
-def _relate(differ: float, alone: NDArray[np.float64], totals: NDArray[np.float64]) -> float:
+def _relate(disagreement: float, alone: NDArray[np.float64], totals: NDArray[np.float64]) -> float:
     """Relate disagreements to those without the column; rows that are alone have the latter."""
     n = float(totals.sum())
     if n < 2.0:
         return 0.0
     shares = totals / n
     usual = n * float(1.0 - (shares * shares).sum())
-    differ += float((alone.sum(axis=0) * (1.0 - shares)).sum())
-    return 0.0 if usual <= 0.0 else 1.0 - differ / usual
+    disagreement += float((alone.sum(axis=0) * (1.0 - shares)).sum())
+    return 0.0 if usual <= 0.0 else 1.0 - disagreement / usual

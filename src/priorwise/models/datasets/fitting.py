@@ -25,9 +25,10 @@ from priorwise.streaming.passes import ColumnsBatch, Pass
 from priorwise.streaming.row_stream import RowStream
 
 MIN_ROWS_OF_CLASS = 20
-"""A class has at least so many rows in a sample, if there are as many."""
+"""Least rows of a class in a sample, if the table has as many."""
 SPARE_DEVIATIONS = 6.0
-"""More rows are kept than asked for by so many standard deviations, until the last is read."""
+"""Standard deviations of the number of rows drawn by which more rows are kept than asked for, until
+the last one is read."""
 
 KeptBatch = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 """Places in the stream, class codes, codes of labels and numbers of the rows kept of a batch."""

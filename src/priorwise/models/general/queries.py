@@ -155,14 +155,14 @@ class NetworkQueries(NetworkGraph):
             if not each[0].any():
                 raise _impossible(evidence)
             return {
-                self.variables_[i]: self._label([i], p[0])
+                self.variables_[i]: self._label([i], p[0], evidence)
                 for i, p in zip(places, each, strict=True)
             }
         table = inference.joint(known, places)[0][0]
         total = table.sum()
         if not total > 0.0:
             raise _impossible(evidence)
-        return self._label(places, table / total)
+        return self._label(places, table / total, evidence)
 
     def map_query(
         self,
@@ -356,9 +356,12 @@ class NetworkQueries(NetworkGraph):
                 raise ValueError(f"evidence must not name variables asked for, got {name!r}")
         return [find_variable(self.variables_, name, "variables") for name in names]
 
-    def _label(self, places: Sequence[int], probabilities: NDArray[np.float64]) -> Distribution:
+    def _label(
+        self, places: Sequence[int], probabilities: NDArray[np.float64], evidence: Any
+    ) -> Distribution:
         states = {self.variables_[i]: self._labels(i) for i in places}
-        return Distribution(states, probabilities, backend=self.library_ or "pandas")
+        backend = self.library_ or "pandas"
+        return Distribution(states, probabilities, backend=backend, evidence=evidence)
 
     def _make_frame(self, codes: Mapping[int, NDArray[np.int32]], backend: str | None) -> Any:
         """Return a table of the variables that have codes, in their order."""

@@ -22,8 +22,8 @@ MORE_FOLDS, MAX_CLASSES_FOR_MORE = 10, 50
 learnt without a tenth of the rows are clearly better than weights learnt without a fifth."""
 
 SEARCH_TOLERANCE, TOLERANCE = 1e-3, 3e-4
-"""What a step is expected to lower the loss by at the end, as a share of it: while a penalty is
-chosen, and once it is."""
+"""Relative tolerances of the loss at which a search stops: the first while a penalty is chosen, the
+second for the final weights."""
 MIN_TERMS_FOR_ONE = 4_000_000
 """From `MANY_ROWS` rows, or this many rows times weights, the penalty is chosen by one fold instead
 of all."""

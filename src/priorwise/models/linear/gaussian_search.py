@@ -15,7 +15,7 @@ from priorwise.steps.linear.gaussians import look_up
 
 STRENGTHS, DIAGONALS = (np.inf, 4.0, 1.0, 0.3, 0.05), (0.5, 0.15, 0.02)
 """What is tried, from the simplest Gaussians on; the search begins in the middle."""
-MIDDLE = Shrinkage(STRENGTHS[2], DIAGONALS[1])
+FIRST_TRIED = Shrinkage(STRENGTHS[2], DIAGONALS[1])
 TABLE_STRENGTHS = 2.0 ** np.arange(-3, 11)
 """Strengths of the shrinkage of tables of labels that are tried."""
 POWERS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2)
@@ -24,9 +24,10 @@ MAX_CANDIDATES = 10
 MIN_ROWS = 2_000
 """Fewest rows that are learnt from, and that choose, of however many features and classes."""
 MAX_SEARCHED_ROWS, MAX_SEARCHED_TERMS = 5_000, 10_000_000
-"""Most rows that choose; and rows times classes times squared features, but `MIN_ROWS` rows."""
-FEW_FOLDS, MIN_TERMS_FOR_FEW = 2, 20_000_000
-"""From so many rows times classes times squared features, the rows of two folds choose."""
+"""Settings are chosen by `MAX_SEARCHED_TERMS` / (n_classes n_features^2) rows, but by at least
+`MIN_ROWS` and at most `MAX_SEARCHED_ROWS`."""
+LARGE_FOLDS, MIN_LARGE_TERMS = 2, 20_000_000
+"""Folds whose rows choose, if n_rows n_classes n_features^2 is at least `MIN_LARGE_TERMS`."""
 
 
 MAX_LOSS = -float(np.log(LEAST_PROBABILITY))
@@ -230,15 +231,15 @@ def search(rows: GaussianRows, max_parents: int) -> Choice:
     n_searched = np.clip(MAX_SEARCHED_TERMS // n_terms, MIN_ROWS, MAX_SEARCHED_ROWS)
     step = -(-len(rows.y) // int(n_searched))
     some = rows if step == 1 else rows.take(np.arange(0, len(rows.y), step))
-    n_folds = FEW_FOLDS if len(some.y) * n_terms >= MIN_TERMS_FOR_FEW else N_FOLDS
+    n_folds = LARGE_FOLDS if len(some.y) * n_terms >= MIN_LARGE_TERMS else N_FOLDS
     if rows.values.shape[1] == 0:
-        return rows.judge([], MIDDLE, rows.hold_out([], N_FOLDS))
-    best = some.judge([], MIDDLE, some.hold_out([], n_folds))
+        return rows.judge([], FIRST_TRIED, rows.hold_out([], N_FOLDS))
+    best = some.judge([], FIRST_TRIED, some.hold_out([], n_folds))
     while len(best.parents) < min(max_parents, len(rows.codes)):
         others = [i for i in range(len(rows.codes)) if i not in best.parents][:MAX_CANDIDATES]
         trials = [best]
         for parents in ([*best.parents, i] for i in others):
-            trials.append(some.judge(parents, MIDDLE, some.hold_out(parents, n_folds)))
+            trials.append(some.judge(parents, FIRST_TRIED, some.hold_out(parents, n_folds)))
         place = pick([one.loss for one in trials])
         if place == 0:
             break

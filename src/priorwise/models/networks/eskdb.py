@@ -43,8 +43,8 @@ MIN_ROWS_PER_BIN, MIN_ROWS_PER_CELL = 40, 4
 """A number of bins is tried only with this many rows per bin, and per bin and class."""
 
 CLEARLY_WORSE = 1.1
-"""As long as no more bins are better than the fewest, still more are tried while the log-loss is at
-most so many times that of the fewest."""
+"""While no number of bins is better than the fewest bins, the next larger one is tried too, unless
+the last one had more than `CLEARLY_WORSE` times the log-loss of the fewest."""
 
 CLEAR_SHARE = 0.25
 """Share of the entropy of the classes up to which `max_estimators` networks are learnt."""

@@ -121,7 +121,7 @@ N_BLOCKS = N_FOLDS
 """Blocks of scored rows that are left out of the counts in turn."""
 
 MIN_ROWS = tuple(160 // 2**i for i in range(8))
-"""Numbers of rows to choose from, of which a context has at least one to be kept."""
+"""Candidate thresholds: contexts with fewer rows than the chosen one are dropped."""
 
 MIN_SCORED_ROWS, MAX_SCORED_ROWS = 150, 2_500
 """Smallest and largest number of rows that the weights of a network are fitted on, if the table
@@ -169,8 +169,8 @@ def draw_scored_rows(
 ) -> NDArray[np.intp]:
     """Draw the rows that weights are fitted on, in ascending order.
 
-    At most `MAX_SCORED_ROWS`, and so many that there are at most `MAX_SCORES` estimates; none for
-    a network without features.
+    At most `MAX_SCORED_ROWS`, and few enough for at most `MAX_SCORES` estimates; none for a
+    network without features.
     """
     if not network.order:
         return np.zeros(0, dtype=np.intp)

@@ -152,7 +152,7 @@ def fit_on_rows(name: str, estimator: Any, table: TrainingTable) -> Any:
 def take_out_of_fold(
     name: str, member: Any, table: TrainingTable, folds: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Return the out-of-fold probabilities of a member: its own, which it then loses, or new."""
+    """Return the member's `oof_proba_` and delete them there, or fit it without each fold."""
     if not has_own(member, "oof_proba_"):
         return predict_out_of_fold(name, member, table, folds)
     proba: NDArray[np.float64] = member.oof_proba_

@@ -100,16 +100,16 @@ class OffsetPass(Pass[ColumnsBatch, list[CodedBlock], CodedOffsets]):
 
 
 MEMBER_SHARE, POOL_SHARE, MAX_MEMBER_ROWS = 0.8, 0.4, 250_000
-"""If not all rows fit in memory, members learn from the rows of the first share of the limit, but
-weights from those of the second, and from at most so many."""
+"""When the rows do not fit in memory, members learn from as many as `MEMBER_SHARE` of the limit has
+room for, at most `MAX_MEMBER_ROWS`, and weights from as many as `POOL_SHARE` has room for."""
 
 JUDGE_SHARE, JUDGE_ROOM, MAX_JUDGE_ROWS = 0.2, 0.25, 300_000
-"""This share of the other rows, in this share of the memory left, and at most so many, is kept to
-learn weights from and to judge boosting by."""
+"""Rows held back to learn weights from and to judge boosting by: `JUDGE_SHARE` of the others, in at
+most `JUDGE_ROOM` of the memory that is left, and at most `MAX_JUDGE_ROWS`."""
 
 ROUNDS_FACTOR, MAX_GROWN_ROWS = 5, 3_000_000
-"""Boosting may take so many times the rounds that it may in memory, since many rows have more to
-say, and a tree is grown from at most so many rows, drawn for it."""
+"""Boosting may take `ROUNDS_FACTOR` times the rounds that it may in memory, since there is more to
+learn from many rows. A tree is grown from at most `MAX_GROWN_ROWS` rows, drawn for it."""
 
 MIN_WEIGHT_CHANGE = 0.01
 """Weights of classes that are all this near to one are left out."""

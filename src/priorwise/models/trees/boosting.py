@@ -25,18 +25,19 @@ and the mean of the other boosters is better elsewhere. Larger tables have no su
 the rows of one fold matter less there."""
 
 SYMMETRIC_STEP = 1.5
-"""A symmetric tree fits its rows less closely than others, and takes so many times their step."""
+"""A symmetric tree fits its rows less closely than others: its step is this many times theirs."""
 
 TRIAL_ROWS, TRIAL_FOLDS = 4_000, 4
 """Rows with which both kinds of trees are tried, and folds of which one is held out."""
 
 CLEARLY_WORSE = 0.01
-"""Symmetric trees, mostly the better ones, are grown unless their log-loss is larger by more than
-this share: a trial cannot tell less."""
+"""Symmetric trees are grown unless their log-loss in the trial exceeds that of ordinary trees by
+more than this share; smaller differences are noise in a trial of `TRIAL_ROWS` rows."""
 
-RATE, SLOWER, MIN_SLOW_ROWS = 0.2, 4, 40_000
-"""Steps divided by `SLOWER` lower the log-loss a little, and take about `SLOWER` times as many
-trees. They are taken in tables of at least `MIN_SLOW_ROWS` rows, if there may be so many trees."""
+RATE, RATE_DIVISOR, MIN_SLOW_ROWS = 0.2, 4, 40_000
+"""Share of each tree's step that is taken, if `learning_rate` is "auto". Steps divided by
+`RATE_DIVISOR` lower the log-loss a little and need about `RATE_DIVISOR` times as many trees: they
+are taken in tables of at least `MIN_SLOW_ROWS` rows where the limit of trees has room for them."""
 
 LEAF_ROWS, MIN_LEAVES, MAX_LEAVES = 300, 8, 63
 """A tree has one leaf for every `LEAF_ROWS` rows of the table, at least `MIN_LEAVES` and at most
@@ -281,11 +282,11 @@ class BoostingClassifier(TableClassifier):
         """
         if self.learning_rate != "auto" or table.n_rows < MIN_SLOW_ROWS:
             return plan
-        trial = replace(plan, n_boosters=1, max_rounds=max(1, plan.max_rounds // SLOWER))
+        trial = replace(plan, n_boosters=1, max_rounds=max(1, plan.max_rounds // RATE_DIVISOR))
         boosting, _ = self._boost(table, trial, seed)
         if boosting is None or boosting.n_rounds == trial.max_rounds:
             return plan
-        return replace(plan, rate=plan.rate / SLOWER)
+        return replace(plan, rate=plan.rate / RATE_DIVISOR)
 
     def _plan(self, n_rows: int, *, symmetric: bool) -> BoostingPlan:
         n_folds = min(int(self.n_folds), n_rows)

@@ -294,7 +294,7 @@ class ProbabilityForestClassifier(TableClassifier):
         return as_smoother(smoothing).candidates()
 
     def _growth(self, n_features: int, monotone: tuple[int, ...] = ()) -> RandomGrowth | BestGrowth:
-        """Return how trees grow on a table of so many features."""
+        """Return how trees grow on a table with this number of features."""
         n_drawn = self._n_features_drawn(n_features)
         if self.splitter == "random":
             rules = RandomSplits(

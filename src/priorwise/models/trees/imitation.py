@@ -28,7 +28,7 @@ MAX_COPIES = 60_000
 N_TREES = 100
 """Trees of the forest that is imitated."""
 
-ALTERED = 0.5
+SWAP_CHANCE = 0.5
 """Chance that a value of such a row is that of another training row."""
 
 MIN_DRAWN = 5.0
@@ -71,7 +71,8 @@ def imitate(
 
     It grows on the training rows and on rows put together from their values, each with the
     probabilities that the forest gives. Its nodes have the means of these probabilities, and count
-    the training rows. `shape` limits the tree; its leaves hold so many rows that the forest labels.
+    the training rows. `shape` limits the tree; its leaves are counted in rows that the forest
+    labels.
     """
     least = max(shape.min_samples_leaf, MIN_DRAWN)
     rules = replace(shape, min_samples_leaf=least, mdl_correction=False, numeric_min_share=0.0)
@@ -119,7 +120,7 @@ def _grow_on_shares(
 def draw_mixed_rows(table: TrainingTable, n_drawn: int, seed: int) -> Columns:
     """Return the rows of a table and further ones, in all `n_drawn`, drawn by weight.
 
-    A value of a further row is, with the chance `ALTERED`, that of another row drawn for it.
+    A value of a further row is, with the chance `SWAP_CHANCE`, that of another row drawn for it.
     """
     generator, n_rows = np.random.default_rng(seed), table.n_rows
     chance = None if table.weight is None else table.weight / table.weight.sum()
@@ -128,7 +129,7 @@ def draw_mixed_rows(table: TrainingTable, n_drawn: int, seed: int) -> Columns:
 
     def mix(column: NDArray[Any]) -> NDArray[Any]:
         others = generator.choice(n_rows, n_further, p=chance)
-        taken = np.where(generator.random(n_further) < ALTERED, others, rows)
+        taken = np.where(generator.random(n_further) < SWAP_CHANCE, others, rows)
         return np.concatenate([column, column[taken]])
 
     codes, values = table.columns.nominal_codes, table.columns.values

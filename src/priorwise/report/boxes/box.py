@@ -18,6 +18,9 @@ MAX_TEXT, MAX_PARAMETERS = 40, 300
 
 BAR_WIDTH, BAR_HEIGHT = 110.0, 12.0
 
+LEAST_SCALE = 0.7
+"""Smallest size of a picture, as a share of its own, whose texts can be read."""
+
 
 def box(title: str, *parts: str) -> str:
     """Return a framed piece of HTML with its style; parts are HTML."""
@@ -41,8 +44,8 @@ def columns(*parts: str) -> str:
 
 
 def scrolled(picture: Picture) -> str:
-    """Return a picture of its own size, which scrolls where there is no room."""
-    size = f'style="min-width:{picture.width:g}px"'
+    """Return a picture of its own size, or down to `LEAST_SCALE` of it, which scrolls beyond."""
+    size = f'style="max-width:{picture.width:g}px;min-width:{LEAST_SCALE * picture.width:.0f}px"'
     return f'<div class="picture" tabindex="0"><div {size}>{picture}</div></div>'
 
 

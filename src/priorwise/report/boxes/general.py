@@ -48,8 +48,12 @@ def draw_distribution(distribution: Distribution) -> str:
         for text in [show_probability(p)]
     ]
     names = [cut_text(str(name), MAX_TEXT) for name in distribution.variables]
+    known = [
+        cut_text(f"{name} = {value}", MAX_TEXT) for name, value in distribution.evidence.items()
+    ]
+    given = f" | {', '.join(known[:SEVERAL])}{', ...' * (len(known) > SEVERAL)}" if known else ""
     return box(
-        f"p({', '.join(names)})",
+        f"p({', '.join(names)}{given})",
         table([*names, "", "probability"], rows),
         left_out(n_more, "less probable line", "less probable lines"),
     )

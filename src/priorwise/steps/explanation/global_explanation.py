@@ -26,7 +26,7 @@ PAIR_GROUPS = 8
 """Groups of each feature of a pair."""
 
 MAX_PAIRED, MAX_PAIRS = 40, 20
-"""Pairs are sought among at most so many features, and at most so many are returned."""
+"""Most features among which pairs are sought, and most pairs that are returned."""
 
 MIN_LEAF = 5
 """Least rows of neighbouring numbers whose mean contribution is taken as the shape there."""
@@ -34,7 +34,7 @@ MIN_LEAF = 5
 MIN_SHARE = 0.01
 """Least strength of a pair, as a share of the importance of the most important feature."""
 
-CHANCE = 3.0
+MIN_DEVIATIONS = 3.0
 """Standard deviations that the strength of a pair must lie above zero."""
 
 Floats = NDArray[np.float64]
@@ -325,4 +325,4 @@ def _strength(cell: NDArray[np.intp], rest: Floats) -> float:
     squares = (_sums(cell, rest) ** 2 - _sums(cell, rest**2)) / np.maximum(n - 1, 1)
     mean = squares.sum(axis=0) / n_rows
     by_chance = (rest**2).mean(axis=0) * np.sqrt(2.0 * (n > 1).sum()) / n_rows
-    return float(np.sqrt(np.where(mean > CHANCE * by_chance, mean, 0.0)).mean())
+    return float(np.sqrt(np.where(mean > MIN_DEVIATIONS * by_chance, mean, 0.0)).mean())

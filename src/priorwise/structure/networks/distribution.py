@@ -30,6 +30,8 @@ class Distribution(Mapping[Any, float]):
         One axis for each variable, in the same order.
     backend : {"pandas", "polars", "pyarrow"}, default="pandas"
         Library of the tables that `to_frame` returns.
+    evidence : mapping, optional
+        Known values of other variables, given which the probabilities hold.
 
     Examples
     --------
@@ -50,10 +52,12 @@ class Distribution(Mapping[Any, float]):
         probabilities: NDArray[np.float64],
         *,
         backend: str = "pandas",
+        evidence: Mapping[Any, Any] | None = None,
     ) -> None:
         self.states = {name: list(own) for name, own in states.items()}
         self.probabilities = probabilities
         self.backend = backend
+        self.evidence = dict(evidence or {})
 
     @property
     def variables(self) -> list[Hashable]:
@@ -112,7 +116,8 @@ class Distribution(Mapping[Any, float]):
         place = self.variables.index(variable)
         others = tuple(axis for axis in range(len(self.states)) if axis != place)
         p = self.probabilities.sum(axis=others)
-        return Distribution({variable: self.states[variable]}, p, backend=self.backend)
+        states = {variable: self.states[variable]}
+        return Distribution(states, p, backend=self.backend, evidence=self.evidence)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a table of all combinations of states and their probabilities.

@@ -18,7 +18,7 @@ from priorwise.data.encoding.joined_encoder import join_encoders, keep_codes, ma
 from priorwise.structure.networks.network import Network
 
 MAX_KEPT_CONTEXTS = 200_000
-"""Trees with so many contexts take some 10 MB: they need not be counted twice."""
+"""Most contexts of trees that are kept rather than counted again; they take some 10 MB."""
 
 
 class NetworkTrees(Protocol):
