@@ -11,7 +11,8 @@ import pytest
 
 from priorwise.cli import main
 
-PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "command_line.md"
 
 
 def read_commands() -> list[tuple[str, str]]:
@@ -52,3 +53,19 @@ def test_the_commands_of_the_page_print_what_it_says(
     assert len(commands) >= 10
     for command, printed in commands:
         assert mask(run(command, capsys)) == mask(printed), command
+
+
+def test_the_commands_of_the_readme_run(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("train.csv", "test.csv"):
+        text = (made / name).read_text().replace("ill", "class", 1)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "new.csv").write_text((tmp_path / "test.csv").read_text())
+    monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"^priorwise .+$", (ROOT / "README.md").read_text(), re.M)
+    assert len(commands) == 5
+    for command in commands:
+        run(f"{command} --quiet", capsys)
+    pages = {"model.priorwise", "predictions.csv", "report.html", "explorer.html"}
+    assert pages <= {path.name for path in tmp_path.iterdir()}

@@ -11,7 +11,9 @@ import pytest
 
 import priorwise
 from check_docstrings import PACKAGES
+from priorwise.common import container
 from priorwise.counts import CountTree
+from priorwise.export import json_file
 from priorwise.smoothing.base import Smoother, as_smoother
 from reference.trees import as_dict_tree, as_table
 
@@ -39,6 +41,30 @@ def test_versions_in_metadata_package_and_citation_agree() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     (cited,) = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.M)
     assert project["version"] == priorwise.__version__ == cited
+
+
+def test_appendices_stand_at_the_end_of_pages() -> None:
+    n_appendices = 0
+    for page in (ROOT / "docs").rglob("*.md"):
+        heads = re.findall(r"^## (.+)$", page.read_text(), re.M)
+        is_appendix = [head.startswith("Appendix") for head in heads]
+        assert is_appendix == sorted(is_appendix), page
+        n_appendices += sum(is_appendix)
+    assert n_appendices >= 5
+
+
+def test_pages_name_the_formats_that_are_written() -> None:
+    versions = (ROOT / "docs" / "versions.md").read_text()
+    assert set(re.findall(r"container, format (\d+)", versions)) == {str(container.FORMAT)}
+    assert re.findall(r"JSON, format (\d+)", versions) == [str(json_file.FORMAT)]
+    page = (ROOT / "docs" / "export.md").read_text()
+    assert re.findall(r"description, now (\d+)", page) == [str(json_file.FORMAT)]
+
+
+def test_links_of_pages_that_the_site_includes_are_found_from_docs() -> None:
+    for name, page in (("CHANGELOG", "changelog"), ("CONTRIBUTING", "contributing")):
+        text = (ROOT / "docs" / f"{page}.md").read_text()
+        assert text == f"```{{include}} ../{name}.md\n:relative-docs: docs/\n```\n"
 
 
 def test_the_smoother_of_the_guide_agrees_with_its_twin(
