@@ -40,6 +40,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             "tiny": rng.normal(size=n_rows) * 1e-6,
             "town": [f"town number {k} by the sea" for k in rng.integers(0, 40, n_rows)],
             "job": rng.choice(["nurse", "clerk", "a rather long name of a profession"], n_rows),
+            "ELONGATEDNESS": rng.normal(size=n_rows),
             "made": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n_rows), "D"),
         }
     )

@@ -13,6 +13,9 @@ from priorwise.report.svg import Picture, show_number
 MAX_SHORT = 22
 """Largest number of characters of a cell that stays on one line."""
 
+MAX_WORD = 9
+"""Characters of the longest word that has room beside other cells of a card."""
+
 
 class Number(str):
     """A number as it is to be shown."""
@@ -65,7 +68,11 @@ def _kind_of(value: Any) -> str:
         return ""
     if isinstance(value, Number | float | int) and not isinstance(value, bool):
         return ' class="number"'
-    return f' class="{"short" if len(str(value)) <= MAX_SHORT else "long"}"'
+    text = str(value)
+    if len(text) > MAX_SHORT:
+        return ' class="long"'
+    is_wordy = max(map(len, text.split()), default=0) > MAX_WORD
+    return f' class="short{" wordy" if is_wordy else ""}"'
 
 
 def figure(picture: Picture, caption: str) -> str:

@@ -122,7 +122,7 @@ def _judge_ranking(
         common = int(np.bincount(y).argmax())
         simple = show_percent(float((y == common).mean()), 0)
         return (
-            f"{start} and names the class of {share} of the rows; always to say "
+            f"{start} and names the class of {share} of the rows; always saying "
             f"\u201c{labels[common]}\u201d would name {simple}."
         )
     said, label = decisions.p >= 0.5, f"\u201c{decisions.label}\u201d"
