@@ -215,6 +215,7 @@ def read_columns(options: Namespace) -> dict[str, Any]:
         "numeric_features": options.numeric,
         "ordinal_features": orders or None,
         "missing_values": None if marks is None else [*MISSING_MARKS, *marks],
+        "min_rows_per_label": getattr(options, "min_rows_per_label", None),
     }
 
 

@@ -134,6 +134,8 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         _argument("--features", nargs="+", metavar="COLUMN", help="learn from these columns only"),
         _argument("--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"),
         *_COLUMNS,
+        _argument("--min-rows-per-label", type=int, metavar="N",
+                  help="labels of fewer rows become one, 'other', and are not in the model (1)"),
         _argument("--weights", metavar="COLUMN",
                   help="column that counts how often a row is there"),
         _argument("--test-size", type=float, metavar="SHARE", help="score on this share of rows"),
