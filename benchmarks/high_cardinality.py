@@ -122,8 +122,12 @@ def fit_catboost(X: pd.DataFrame, y: np.ndarray) -> tuple[Any, list[str]]:
     return model, [str(label) for label in model.classes_]
 
 
-MODELS = {"fast": fit_flagship("fast"), "balanced": fit_flagship("balanced"),
-          "catboost": fit_catboost}  # fmt: skip
+MODELS = {
+    "fast": fit_flagship("fast"),
+    "fast, 5 rows": fit_flagship("fast", min_rows_per_label=5),
+    "balanced": fit_flagship("balanced"),
+    "catboost": fit_catboost,
+}
 
 
 def run(name: str, folder: Path) -> dict[str, float]:
