@@ -31,6 +31,7 @@ FILES = {
     "one_class.csv": b"age,job,ill\n1,a,no\n2,b,no\n",
     "no_class.csv": b"age,job,ill\n1,a,\n2,b,\n",
     "words.csv": b"age,job,ill\nold,a,no\nyoung,b,yes\n",
+    "new.csv": b"id,age,job\n1,40,nurse\n",
     "key.csv": b"key,ill\na,no\nb,yes\n",
     "euro.csv": b"cost,ill\n"
     + b"".join(b"%d.5,no\n%d,yes\n" % (i, i) for i in range(9))
@@ -44,6 +45,7 @@ FILES = {
 WRONG_USES = {
     "a word for a command": (["train", TRAIN], "'train'; did you mean fit?"),
     "a misspelt command": (["evalute", MODEL, TEST], "'evalute'; did you mean evaluate?"),
+    "a misspelt word for a command": (["trian", TRAIN], "'trian'; did you mean fit?"),
     "an unknown command": (["fly"], "unknown command 'fly' (one of fit, check, predict"),
     "an unknown option": ([*FIT, "--efort", "fast"], "'--efort'; did you mean --effort?"),
     "an option without its value": (["fit", TRAIN, "--target"], "--target: expected one argument"),
@@ -70,6 +72,9 @@ WRONG_USES = {
     "an unknown feature": ([*FIT, "--features", "agee"], "--features must be one of the columns"),
     "an unknown column to drop": ([*FIT, "--drop", "nothing"], "--drop must be one of the columns"),
     "an unknown category": ([*FIT, "--categorical", "agee"], "--categorical must be one of"),
+    "a form of dates": ([*FIT, "--dates", "age=German"], "--dates must be written COLUMN=FORM"),
+    "dates of an unknown column": ([*FIT, "--dates", "agee=iso"], "--dates must be one of"),
+    "no classes to score": (["evaluate", MODEL, "new.csv"], "the column 'ill' of the classes"),
     "weights of text": ([*FIT, "--weights", "job"], "--weights must name a column of numbers"),
     "negative weights": (
         ["fit", "weights.csv", "--target", "ill", "--weights", "n", "-o", "m"],
