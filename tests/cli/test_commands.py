@@ -85,7 +85,7 @@ def test_the_form_of_dates_is_said(work: Path) -> None:
     Path("dates.csv").write_text("\n".join(["when,ill", *lines]))
     options = ["--target", "ill", "--model", "NaiveBayesClassifier", "--quiet"]
     assert main(["fit", "dates.csv", "-o", "m", *options, "--dates", "when=month-first"]) == 0
-    encoder = load("m").encoder_
+    encoder = priorwise.load("m").encoder_
     assert encoder.dates_ == {0: "month-first"}
 
 
