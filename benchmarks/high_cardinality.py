@@ -88,10 +88,10 @@ def read_table(name: str, folder: str | None, n_rows: int) -> tuple[pd.DataFrame
         return X, y, np.column_stack([1.0 - truth, truth])[n_rows:]
     from priorwise.data import read_arff
 
-    X, y = read_arff(Path(str(folder)) / FILES[name])
-    chosen = rng.permutation(len(X))[: 2 * n_rows]
-    frame = pd.DataFrame(X).iloc[chosen].reset_index(drop=True)
-    return frame, np.asarray(y)[chosen].astype(str), None
+    table = read_arff(Path(str(folder)) / FILES[name]).to_frame()
+    rows = pd.DataFrame(table).sample(2 * n_rows, random_state=1).reset_index(drop=True)
+    target = rows.columns[-1]
+    return rows.drop(columns=target), rows[target].to_numpy().astype(str), None
 
 
 def score(proba: np.ndarray, classes: list[str], y: np.ndarray) -> dict[str, float]:

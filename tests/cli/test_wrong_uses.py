@@ -31,7 +31,6 @@ FILES = {
     "one_class.csv": b"age,job,ill\n1,a,no\n2,b,no\n",
     "no_class.csv": b"age,job,ill\n1,a,\n2,b,\n",
     "words.csv": b"age,job,ill\nold,a,no\nyoung,b,yes\n",
-    "new.csv": b"id,age,job\n1,40,nurse\n",
     "key.csv": b"key,ill\na,no\nb,yes\n",
     "euro.csv": b"cost,ill\n"
     + b"".join(b"%d.5,no\n%d,yes\n" % (i, i) for i in range(9))
@@ -74,7 +73,6 @@ WRONG_USES = {
     "an unknown category": ([*FIT, "--categorical", "agee"], "--categorical must be one of"),
     "a form of dates": ([*FIT, "--dates", "age=German"], "--dates must be written COLUMN=FORM"),
     "dates of an unknown column": ([*FIT, "--dates", "agee=iso"], "--dates must be one of"),
-    "no classes to score": (["evaluate", MODEL, "new.csv"], "the column 'ill' of the classes"),
     "weights of text": ([*FIT, "--weights", "job"], "--weights must name a column of numbers"),
     "negative weights": (
         ["fit", "weights.csv", "--target", "ill", "--weights", "n", "-o", "m"],
@@ -136,7 +134,10 @@ WRONG_USES = {
     "two uses of standard output": (["predict", MODEL, TEST, "--json"], "standard output"),
     "standard input twice": (["predict", MODEL, "-", "-"], "is named twice"),
     "an unknown score": (["evaluate", MODEL, TEST, "--scores", "f1"], "--scores must be among"),
-    "rows without classes": (["evaluate", MODEL, "made/new.parquet"], "--target must be one of"),
+    "rows without classes": (
+        ["evaluate", MODEL, "made/new.parquet"],
+        "the column 'ill' of the classes",
+    ),
     "no known class": (["evaluate", MODEL, "no_class.csv"], "has no known values"),
     "an unknown class": (["explain", MODEL, TEST, "--against", "maybe"], "must be one of no, yes"),
     "no rows to explain": (["explain", MODEL, TEST, "--rows", "0"], "--rows must be"),
