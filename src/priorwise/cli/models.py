@@ -51,13 +51,12 @@ from priorwise.cli.scoring import (
     score_rows,
 )
 from priorwise.cli.words import OPTIONS
-from priorwise.common.texts import count
+from priorwise.common.texts import MANY, count
 from priorwise.common.validation import check_number
 from priorwise.data import open_source
 from priorwise.data.sources.file_list import find_decimal_mark
 from priorwise.steps.explanation.formats import to_text
 from priorwise.storage.model_file import load, read_header
-from priorwise.storage.summary import N_SHOWN
 
 
 def run_fit(options: Namespace) -> None:
@@ -274,7 +273,7 @@ def run_export(options: Namespace) -> None:
 
 def _describe_feature(feature: dict[str, Any]) -> str:
     labels = ["missing" if one is None else str(one) for one in feature.get("categories", ())]
-    shown = ", ".join(labels[:N_SHOWN]) + (", ..." if len(labels) > N_SHOWN else "")
+    shown = ", ".join(labels[:MANY]) + (", ..." if len(labels) > MANY else "")
     return f"  {feature['name']}: {feature['kind']}{shown and f' ({shown})'}"
 
 
@@ -290,7 +289,7 @@ def run_info(options: Namespace) -> None:
     summary = model.summary()
     target = getattr(model, "target_name_", None)
     lines = [str(summary), *([] if target is None else [f"target: {target}"])]
-    lines += [_describe_feature(feature) for feature in file.get("features", ())[:N_SHOWN]]
+    lines += [_describe_feature(feature) for feature in file.get("features", ())[:MANY]]
     packed = f", compressed by {file['packed']}" if "packed" in file else ""
     lines.append(
         f"file: {file['bytes']:,} bytes of format {file['format']}{packed}, "

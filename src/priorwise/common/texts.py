@@ -22,6 +22,15 @@ SCORE_NAMES: Mapping[str, str] = MappingProxyType(
 LOG_LOSS, BRIER, ERROR, AUC, RMSE = list(SCORE_NAMES.values())[:5]
 """The names of the scores that reports show."""
 
+FEW = 3
+"""Most items of a list that a sentence names."""
+
+SEVERAL = 8
+"""Most items of a list that a box or a picture shows."""
+
+MANY = 20
+"""Most lines of a list that is printed or stands in a table."""
+
 
 def count(number: float, noun: str, plural: str | None = None) -> str:
     """Return a number with a noun.

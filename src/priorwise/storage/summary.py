@@ -13,14 +13,10 @@ import numpy as np
 from priorwise.common.documents import Document
 from priorwise.common.registered import with_registered_methods
 from priorwise.common.stored.values import StateTypes
-from priorwise.common.texts import ERROR, LOG_LOSS, RMSE, count, show_percent
+from priorwise.common.texts import ERROR, LOG_LOSS, MANY, RMSE, SEVERAL, count, show_percent
 from priorwise.data.encoding.schema import ColumnSchema
 from priorwise.data.tables.dates import show_date
 from priorwise.storage.model_file import list_states
-
-N_SHOWN = 20
-"""Number of classes, features, and labels of each that are printed."""
-
 
 RARE_ROWS = 5
 """Labels of fewer rows of training are called rare: they may tell of persons."""
@@ -98,17 +94,16 @@ class ModelSummary:
             )
             shares = [
                 f"{label} {show_percent(count / max(self.n_rows, 1e-300))}"
-                for label, count in list(self.class_counts.items())[:N_SHOWN]
+                for label, count in list(self.class_counts.items())[:MANY]
             ]
-            more = ", ..." if len(self.class_counts) > N_SHOWN else ""
+            more = ", ..." if len(self.class_counts) > MANY else ""
             lines.append(f"{len(self.class_counts)} classes: {', '.join(shares)}{more}")
             lines.append(self.holdings)
         lines += [
-            f"  {p.name:20} {p.content:50} {format_bytes(p.n_bytes):>9}"
-            for p in self.parts[:N_SHOWN]
+            f"  {p.name:20} {p.content:50} {format_bytes(p.n_bytes):>9}" for p in self.parts[:MANY]
         ]
-        if len(self.parts) > N_SHOWN:
-            lines.append(f"  and {count(len(self.parts) - N_SHOWN, 'more part')}")
+        if len(self.parts) > MANY:
+            lines.append(f"  and {count(len(self.parts) - MANY, 'more part')}")
         return "\n".join([*lines, f"  {'all arrays':71} {format_bytes(self.n_bytes):>9}"])
 
 
@@ -195,8 +190,6 @@ def format_bytes(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.1f} kB"
 
 
-N_LABELS = 8
-"""Number of labels of a feature that are named."""
 FEW_ROWS = 50
 """Classes with fewer rows are named among the limits."""
 
@@ -274,8 +267,8 @@ def _describe_features(summary: ModelSummary) -> str:
 
 def _describe_values(column: ColumnSchema) -> str:
     if column.labels is not None:
-        shown = ", ".join(_cell(label) for label in column.labels[:N_LABELS])
-        n_more = len(column.labels) - N_LABELS
+        shown = ", ".join(_cell(label) for label in column.labels[:SEVERAL])
+        n_more = len(column.labels) - SEVERAL
         return f"{shown} and {n_more} more" if n_more > 0 else shown
     if column.least is None or column.largest is None:
         return "no dates" if column.kind == "date" else "no numbers"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.texts import count
+from priorwise.common.texts import FEW, count
 from priorwise.data.checks.findings import Finding
 from priorwise.data.checks.reading import CheckedColumn
 from priorwise.data.tables.categories import Categories
@@ -27,9 +27,6 @@ MIN_EXPECTED_PAIRS = 10.0
 called an id because it has none; each pair that it has takes away ten."""
 MIN_DATES = 10
 """Fewest different values for numbers such as 20240131 to be called dates."""
-N_SHOWN = 3
-"""Number of examples that a finding shows."""
-
 ID_NAME = re.compile(
     r"(^|[_\s.-])(id|key|nr|no|num|number|index|uuid|guid|rownames?|unnamed)([_\s.:-]|\d|$)|[a-z]I[dD]$",
     re.IGNORECASE,
@@ -41,7 +38,7 @@ BROKEN = re.compile("[\u00c3\u00c2][\u0080-\u00bf]|\u00e2\u20ac|\ufffd")
 """Text in UTF-8 that was read in another encoding, and characters that could not be read."""
 
 
-def show_labels(labels: Sequence[Hashable], n_shown: int = N_SHOWN) -> str:
+def show_labels(labels: Sequence[Hashable], n_shown: int = FEW) -> str:
     """Return some labels as examples.
 
     >>> show_labels(["a", "b", "c", "d"])
@@ -67,7 +64,7 @@ def find_formatted_numbers(column: CheckedColumn) -> Iterator[Finding]:
         return
     matches = [FORMATTED_NUMBER.fullmatch(text.strip()) for text in texts]
     units = {match[1] or "" for match in matches if match}
-    if all(matches) and len(units) <= N_SHOWN and None in map(parse_number, texts):
+    if all(matches) and len(units) <= FEW and None in map(parse_number, texts):
         yield Finding(
             "numbers as text", column.name,
             f"holds numbers written as text, such as {show_labels(texts)}, each a label",
@@ -172,7 +169,7 @@ def find_label_variants(column: CheckedColumn) -> Iterator[Finding]:
         yield Finding(
             "label variants", column.name,
             "has labels that differ only by case or spaces, "
-            + "; ".join(show_labels(group) for group in groups[:N_SHOWN]),
+            + "; ".join(show_labels(group) for group in groups[:FEW]),
             "write each in one way",
         )  # fmt: skip
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.texts import count, show_percent
-from priorwise.data.checks.columns import MIN_ROWS, N_SHOWN, group_variants, show_labels
+from priorwise.common.texts import FEW, count, show_percent
+from priorwise.data.checks.columns import MIN_ROWS, group_variants, show_labels
 from priorwise.data.checks.findings import Finding
 from priorwise.data.checks.reading import CheckedColumn
 from priorwise.data.checks.strength import is_leak, measure_labels, measure_numbers
@@ -66,9 +66,9 @@ def find_in_target(target: CheckedTarget) -> Iterator[Finding]:
         if rare:
             named = ", ".join(
                 f"{str(target.labels[k])!r:.40} ({count(int(target.rows[k]), 'row')})"
-                for k in rare[:N_SHOWN]
+                for k in rare[:FEW]
             )
-            more = f" and {len(rare) - N_SHOWN} more" if len(rare) > N_SHOWN else ""
+            more = f" and {len(rare) - FEW} more" if len(rare) > FEW else ""
             yield Finding(
                 "rare class", "", f"few rows have the class {named}{more}",
                 "its probabilities are guesses: collect more rows, or join it to another class",
@@ -81,7 +81,7 @@ def find_class_variants(labels: list[Any]) -> Iterator[Finding]:
     if groups:
         yield Finding(
             "class variants", "", "the target has classes that differ only by case or spaces, "
-            + "; ".join(show_labels(group) for group in groups[:N_SHOWN]),
+            + "; ".join(show_labels(group) for group in groups[:FEW]),
             "write each class in one way",
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from priorwise.common.texts import count
+from priorwise.common.texts import MANY, count
 from priorwise.data.tables import Categories
 from priorwise.models.general.structures import find_variable
 from priorwise.models.general.tables import (
@@ -26,9 +26,6 @@ from priorwise.structure.networks import Network
 from priorwise.structure.networks.equivalence import orient_compelled
 
 Arc = tuple[Hashable, Hashable]
-
-MAX_SHOWN = 30
-"""Most arcs that are printed."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,9 +52,9 @@ class EquivalenceClass:
 
     def __repr__(self) -> str:
         lines = [f"{a} -> {b}" for a, b in self.arcs] + [f"{a} -- {b}" for a, b in self.edges]
-        n_more = len(lines) - MAX_SHOWN
+        n_more = len(lines) - MANY
         more = [f"and {count(n_more, 'more line')}"] if n_more > 0 else []
-        return "\n".join(lines[:MAX_SHOWN] + more) or "no arcs"
+        return "\n".join(lines[:MANY] + more) or "no arcs"
 
 
 class NetworkGraph:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from priorwise.common.texts import count, show_percent
+from priorwise.common.texts import MANY, SEVERAL, count, show_percent
 from priorwise.report.boxes.box import (
     MAX_PARAMETERS,
     bars,
@@ -22,9 +22,6 @@ from priorwise.report.boxes.box import (
 from priorwise.report.boxes.scores import list_scores
 from priorwise.report.html import Number, table
 from priorwise.storage.summary import ModelSummary, format_bytes, summarise
-
-MAX_CLASSES, MAX_FEATURES, MAX_PARTS = 6, 8, 20
-"""Classes, features and parts that are listed at most."""
 
 
 def draw_card(model: Any) -> str:
@@ -47,7 +44,7 @@ def draw_summary(summary: ModelSummary) -> str:
     given = ", ".join(f"{name}={value!r}" for name, value in summary.parameters.items())
     rows = [
         [part.name, part.content, Number(format_bytes(part.n_bytes))]
-        for part in summary.parts[:MAX_PARTS]
+        for part in summary.parts[:MANY]
     ]
     return box(
         summary.class_name,
@@ -73,8 +70,7 @@ def _describe_data(summary: ModelSummary) -> str:
 def _list_members(model: Any, summary: ModelSummary) -> str:
     """Return the members of a pool with their weights and scores, or the parts of a model."""
     contents = [
-        f"{part.name}: {part.content.rsplit(', weight', 1)[0]}"
-        for part in summary.parts[:MAX_PARTS]
+        f"{part.name}: {part.content.rsplit(', weight', 1)[0]}" for part in summary.parts[:MANY]
     ]
     text = paragraph(cut_text("; ".join(contents), MAX_PARAMETERS)) if contents else ""
     if not hasattr(model, "score_report"):
@@ -88,7 +84,7 @@ def _list_classes(summary: ModelSummary) -> str:
     order = np.argsort(-shares, kind="stable")
     lines = [(str(labels[k]), float(shares[k]), show_percent(shares[k])) for k in order]
     return bars(
-        count(len(labels), "class", "classes"), lines, MAX_CLASSES, ("more class", "more classes")
+        count(len(labels), "class", "classes"), lines, SEVERAL, ("more class", "more classes")
     )
 
 
@@ -99,4 +95,4 @@ def _list_features(model: Any) -> str:
     order = np.argsort(-sizes, kind="stable")
     names = model.feature_labels_
     lines = [(str(names[i]), float(sizes[i]), f"{sizes[i]:.3f}") for i in order if sizes[i] > 0.0]
-    return bars("Features that matter most", lines, MAX_FEATURES, ("more feature", "more features"))
+    return bars("Features that matter most", lines, SEVERAL, ("more feature", "more features"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from priorwise.common.texts import count, show_percent, show_probability
+from priorwise.common.texts import FEW, MANY, SEVERAL, count, show_percent, show_probability
 from priorwise.report.boxes.box import (
     MAX_TEXT,
     bar,
@@ -21,14 +21,12 @@ from priorwise.report.boxes.box import (
 from priorwise.report.html import Number
 from priorwise.steps.explanation import Explanation, FeatureShape, GlobalExplanation
 from priorwise.steps.explanation.formats import as_text
-
-MAX_ROWS, MAX_FEATURES, MAX_PAIRS, MAX_GROUPS, MAX_CLASSES = 3, 8, 5, 25, 4
-"""Rows, features, pairs, groups of values and classes that are shown at most."""
+from priorwise.steps.explanation.global_explanation import MAX_VALUES
 
 
 def draw_explanation(explanation: Explanation) -> str:
     """Return what features add to the most probable class of the first rows, as HTML."""
-    shown = min(explanation.n_rows, MAX_ROWS)
+    shown = min(explanation.n_rows, FEW)
     more = " to_frame() has all rows." if explanation.n_rows > shown else ""
     return box(
         f"Explanation of {count(explanation.n_rows, 'row')}",
@@ -43,7 +41,7 @@ def _draw_row(explanation: Explanation, row: int) -> str:
     label = cut_text(str(explanation.classes.tolist()[k]), MAX_TEXT)
     parts = explanation.contributions[row, :, k]
     ranked = np.argsort(-np.abs(parts), kind="stable")
-    first = ranked if len(ranked) <= MAX_FEATURES + 1 else ranked[:MAX_FEATURES]
+    first = ranked if len(ranked) <= SEVERAL + 1 else ranked[:SEVERAL]
     lines = [("before any feature is known", float(explanation.bias[k]))]
     lines += [(explanation.value_text(row, int(i)), float(parts[i])) for i in first]
     if len(rest := ranked[len(first) :]):
@@ -66,11 +64,11 @@ def draw_global(result: GlobalExplanation) -> str:
     used = [i for i in result.ranking if sizes[i] > 0.0]
     lines = [(names[i], float(sizes[i]), f"{sizes[i]:.3f}") for i in used]
     nouns = ("more feature", "more features")
-    parts = [bars("Mean absolute contribution", lines, 2 * MAX_FEATURES, nouns)] if lines else []
+    parts = [bars("Mean absolute contribution", lines, MANY, nouns)] if lines else []
     has_values = result.explanation.values is not None
-    if pairs := result.pairs[:MAX_PAIRS] if has_values and lines else []:
+    if pairs := result.pairs[:SEVERAL] if has_values and lines else []:
         shown = [(f"{cut_text(a, 18)} with {cut_text(b, 18)}", s, f"{s:.2f}") for a, b, s in pairs]
-        parts.append(bars("Pairs that act together", shown, MAX_PAIRS, ("more pair", "more pairs")))
+        parts.append(bars("Pairs that act together", shown, SEVERAL, ("more pair", "more pairs")))
     return box(
         f"What features do in {count(result.explanation.n_rows, 'row')}",
         columns(*parts),
@@ -81,10 +79,10 @@ def draw_global(result: GlobalExplanation) -> str:
 def draw_shape(shape: FeatureShape) -> str:
     """Return what one feature adds by its value, as HTML."""
     n_classes = shape.mean.shape[1]
-    places = [1] if n_classes == 2 else list(range(min(n_classes, MAX_CLASSES)))
+    places = [1] if n_classes == 2 else list(range(min(n_classes, FEW)))
     largest, total = float(np.abs(shape.mean).max(initial=0.0)), max(int(shape.n_rows.sum()), 1)
     rows = []
-    for group in range(len(shape.values))[:MAX_GROUPS]:
+    for group in range(len(shape.values))[:MAX_VALUES]:
         texts = [show_signed(float(shape.mean[group, k])) for k in places]
         pictures = [
             bar(float(shape.mean[group, k]), largest, text, signed=True)

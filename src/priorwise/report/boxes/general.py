@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from priorwise.common.texts import count, show_probability
+from priorwise.common.texts import SEVERAL, count, show_probability
 from priorwise.report.boxes.box import MAX_TEXT, bar, box, cut_text, left_out, scrolled, soft
 from priorwise.report.boxes.tables import MAX_FEATURES
 from priorwise.report.graphs import draw_graph
 from priorwise.report.html import Number, table
 from priorwise.structure.networks.distribution import Distribution
-
-MAX_SHOWN = 12
-"""Most lines of a distribution, and variables of a network, that are listed."""
 
 
 def draw_general(model: Any) -> str:
@@ -21,7 +18,7 @@ def draw_general(model: Any) -> str:
     n_drawn = min(len(names), MAX_FEATURES)
     most = max((len(own) for own in network.parents), default=0)
     rows = []
-    for i in network.order[:MAX_SHOWN]:
+    for i in network.order[:SEVERAL]:
         states = model.states_[names[i]]
         parents = ", ".join(str(names[parent]) for parent in network.parents[i])
         rows.append(
@@ -44,7 +41,7 @@ def draw_general(model: Any) -> str:
 
 def draw_distribution(distribution: Distribution) -> str:
     """Return probabilities as HTML, the largest ones if there are many."""
-    lines, n_more = distribution.lines(MAX_SHOWN)
+    lines, n_more = distribution.lines(SEVERAL)
     rows = [
         [*(cut_text(state, MAX_TEXT) for state in states), bar(p, 1.0, text), Number(text)]
         for states, p in lines

@@ -6,14 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from priorwise.common.texts import ERROR, LOG_LOSS, RMSE, count
+from priorwise.common.texts import ERROR, FEW, LOG_LOSS, MANY, RMSE, count
 from priorwise.evaluation import ReliabilityCurve
 from priorwise.report.boxes.box import MAX_PARAMETERS, MAX_TEXT, bar, box, cut_text, scrolled, soft
 from priorwise.report.html import Number, table
 from priorwise.report.svg import Chart, Picture
-
-MAX_MEMBERS, MAX_NOTES = 20, 3
-"""Members and notes that are listed at most."""
 
 
 def draw_scores(report: Any) -> str:
@@ -36,14 +33,14 @@ def list_scores(report: Any) -> str:
     """Return a table of the members of a pool with their weights and scores."""
     weights = [abs(line.pool_weight) for line in report.lines if line.pool_weight is not None]
     rows = []
-    for line in report.lines[-MAX_MEMBERS:]:
+    for line in report.lines[-MANY:]:
         weight = line.pool_weight
         text = "" if weight is None else format(weight, "z.2f").replace("-", "\u2212")
         none = Picture(1.0, 1.0, "no weight", "")
         picture = none if weight is None else bar(weight, max(weights), text)
         scores = [Number(f"{score:.4f}") for score in (line.log_loss, line.rmse, line.error)]
         rows.append([cut_text(line.name, MAX_TEXT), Number(text), picture, *scores])
-    notes = [cut_text(note, MAX_PARAMETERS) for note in report.notes[:MAX_NOTES]]
+    notes = [cut_text(note, MAX_PARAMETERS) for note in report.notes[:FEW]]
     if len(report.lines) > len(rows):
         notes.insert(0, f"{count(len(report.lines) - len(rows), 'more line')} in print(...)")
     more = "".join(f" {note[0].upper()}{note[1:]}." for note in notes)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from priorwise.common.texts import count, show_percent, show_probability
+from priorwise.common.texts import MANY, SEVERAL, count, show_percent, show_probability
 from priorwise.data.encoding.schema import TableSchema, describe_values
 from priorwise.data.encoding.table_check import TableCheck
 from priorwise.report.boxes.box import (
@@ -24,8 +24,8 @@ from priorwise.report.structures import draw_network
 from priorwise.report.svg import show_number
 from priorwise.structure import Network
 
-MAX_COLUMNS, MAX_PROBLEMS, MAX_CONTEXTS, MAX_OUTCOMES, MAX_FEATURES = 30, 20, 20, 5, 40
-"""Columns, problems, contexts, outcomes and features of a network that are shown at most."""
+MAX_FEATURES = 40
+"""Features of a network that are drawn at most."""
 
 
 def draw_schema(schema: TableSchema) -> str:
@@ -37,7 +37,7 @@ def draw_schema(schema: TableSchema) -> str:
             cut_text(describe_values(column), 60),
             Number(show_percent(column.missing_share) if column.missing_share else "none"),
         ]
-        for column in schema[:MAX_COLUMNS]
+        for column in schema[:MANY]
     ]
     return box(
         count(len(schema), "feature"),
@@ -50,7 +50,7 @@ def draw_check(check: TableCheck) -> str:
     """Return how a table differs from training as HTML."""
     if check.is_ok:
         return box("The table is like training", soft("No column differs."))
-    shown = check.problems[:MAX_PROBLEMS]
+    shown = check.problems[:MANY]
     return box(
         f"The table differs from training: {count(len(check.problems), 'problem')}",
         *(paragraph(problem[0].upper() + problem[1:]) for problem in shown),
@@ -64,9 +64,9 @@ def draw_conditional(model: Any) -> str:
     places = np.argsort(-np.asarray(tree.totals), kind="stable")
     depth = np.asarray(tree.level)[places]
     full = places[depth == tree.depth]
-    nodes = [0, *full[full > 0][:MAX_CONTEXTS].tolist()]
+    nodes = [0, *full[full > 0][:MANY].tolist()]
     contexts, proba = model.describe_contexts(np.array(nodes, dtype=np.int32))
-    order = np.argsort(-proba[0], kind="stable")[:MAX_OUTCOMES]
+    order = np.argsort(-proba[0], kind="stable")[:SEVERAL]
     order = np.sort(order)
     rows = []
     for place, node in enumerate(nodes):

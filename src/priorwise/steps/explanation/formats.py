@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.documents import Document
-from priorwise.common.texts import count, show_probability
+from priorwise.common.texts import FEW, count, show_probability
 
 if TYPE_CHECKING:
     from priorwise.steps.explanation.explanation import Explanation
-
-MAX_PRINTED_ROWS, MAX_PRINTED_FEATURES = 3, 5
 
 
 def as_text(value: Any) -> str:
@@ -157,8 +155,8 @@ class ExplanationFormats:
 
 def to_text(
     explanation: Explanation,
-    max_rows: int = MAX_PRINTED_ROWS,
-    max_features: int = MAX_PRINTED_FEATURES,
+    max_rows: int = FEW,
+    max_features: int = 5,
 ) -> str:
     """Return the first rows with their largest contributions."""
     lines = [repr(explanation)]

@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.docstrings import hook
 from priorwise.common.registered import with_registered_methods
-from priorwise.common.texts import count, show_probability
-
-MAX_SHOWN = 20
-"""Most lines of a distribution that are printed."""
+from priorwise.common.texts import MANY, count, show_probability
 
 
 @with_registered_methods
@@ -170,7 +167,7 @@ class Distribution(Mapping[Any, float]):
         return lines, len(self) - len(order)
 
     def __repr__(self) -> str:
-        lines, n_more = self.lines(MAX_SHOWN)
+        lines, n_more = self.lines(MANY)
         rows = [[*map(str, self.states), "probability"]]
         rows += [[*states, show_probability(p)] for states, p in lines]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
