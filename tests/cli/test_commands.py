@@ -80,6 +80,15 @@ def test_weights_and_columns_are_chosen(work: Path) -> None:
     assert model.class_count_.sum() == table["n"].sum()
 
 
+def test_the_form_of_dates_is_said(work: Path) -> None:
+    lines = [f"{1 + i % 9:02}/{1 + i % 11:02}/2019,{'yes' if i % 3 else 'no'}" for i in range(99)]
+    Path("dates.csv").write_text("\n".join(["when,ill", *lines]))
+    options = ["--target", "ill", "--model", "NaiveBayesClassifier", "--quiet"]
+    assert main(["fit", "dates.csv", "-o", "m", *options, "--dates", "when=month-first"]) == 0
+    encoder = priorwise.load("m").encoder_
+    assert encoder.dates_ == {0: "month-first"}
+
+
 def test_a_folder_of_files_is_read_whole_or_as_a_stream(work: Path) -> None:
     os.mkdir("parts")
     table = pd.read_csv("made/train.csv").dropna(subset="ill")[["age", "job", "ill"]]

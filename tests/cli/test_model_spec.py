@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 
 import priorwise
-from priorwise.cli.inputs import parse_model
+from priorwise.cli.model_spec import parse_model
 
 
 class ToyClassifier(ClassifierMixin, BaseEstimator):

@@ -44,6 +44,7 @@ FILES = {
 WRONG_USES = {
     "a word for a command": (["train", TRAIN], "'train'; did you mean fit?"),
     "a misspelt command": (["evalute", MODEL, TEST], "'evalute'; did you mean evaluate?"),
+    "a misspelt word for a command": (["trian", TRAIN], "'trian'; did you mean fit?"),
     "an unknown command": (["fly"], "unknown command 'fly' (one of fit, check, predict"),
     "an unknown option": ([*FIT, "--efort", "fast"], "'--efort'; did you mean --effort?"),
     "an option without its value": (["fit", TRAIN, "--target"], "--target: expected one argument"),
@@ -70,6 +71,8 @@ WRONG_USES = {
     "an unknown feature": ([*FIT, "--features", "agee"], "--features must be one of the columns"),
     "an unknown column to drop": ([*FIT, "--drop", "nothing"], "--drop must be one of the columns"),
     "an unknown category": ([*FIT, "--categorical", "agee"], "--categorical must be one of"),
+    "a form of dates": ([*FIT, "--dates", "age=German"], "--dates must be written COLUMN=FORM"),
+    "dates of an unknown column": ([*FIT, "--dates", "agee=iso"], "--dates must be one of"),
     "weights of text": ([*FIT, "--weights", "job"], "--weights must name a column of numbers"),
     "negative weights": (
         ["fit", "weights.csv", "--target", "ill", "--weights", "n", "-o", "m"],
@@ -131,7 +134,10 @@ WRONG_USES = {
     "two uses of standard output": (["predict", MODEL, TEST, "--json"], "standard output"),
     "standard input twice": (["predict", MODEL, "-", "-"], "is named twice"),
     "an unknown score": (["evaluate", MODEL, TEST, "--scores", "f1"], "--scores must be among"),
-    "rows without classes": (["evaluate", MODEL, "made/new.parquet"], "--target must be one of"),
+    "rows without classes": (
+        ["evaluate", MODEL, "made/new.parquet"],
+        "the column 'ill' of the classes",
+    ),
     "no known class": (["evaluate", MODEL, "no_class.csv"], "has no known values"),
     "an unknown class": (["explain", MODEL, TEST, "--against", "maybe"], "must be one of no, yes"),
     "no rows to explain": (["explain", MODEL, TEST, "--rows", "0"], "--rows must be"),

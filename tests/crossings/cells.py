@@ -107,7 +107,7 @@ def learn(kind: str, classes: str, weights: str, model: str) -> Learnt:
     fresh.loc[3, names] = None
     fresh.loc[4, "size"] = None
     fresh.loc[5, "colour"] = "violet"
-    unfitted = MODELS[model]()
+    unfitted = MODELS[model]().set_params(**KINDS[kind].parameters)
     if KINDS[kind].is_declared:
         unfitted.set_params(categorical_features=names)
     if weights == "class weights":

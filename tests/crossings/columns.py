@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -58,6 +59,12 @@ def many_labels(rng: np.random.Generator, group: np.ndarray) -> pd.Series:
     return pd.Series([f"customer {i}" for i in number])
 
 
+def rare_labels(rng: np.random.Generator, group: np.ndarray) -> pd.Series:
+    """Labels of which some have few rows, or none in another table."""
+    number = np.minimum(rng.geometric(0.15, size=len(group)) + group % 3, 60)
+    return pd.Series([f"town {i}" for i in number])
+
+
 def constant(rng: np.random.Generator, group: np.ndarray) -> pd.Series:
     return pd.Series(np.full(len(group), 7.0))
 
@@ -81,6 +88,7 @@ class Kind:
     names: tuple[str, ...] = ("the column",)  # of one or more such columns
     is_declared: bool = False  # as one of `categorical_features`
     n_rows: int = 120  # of the table that has such a column
+    parameters: dict[str, Any] = field(default_factory=dict)  # of a classifier, to read it
 
 
 LABELS = pick(["red", "green", "blue", "it's", 'odd "\\?* name/'])
@@ -97,6 +105,7 @@ KINDS = {
     "iso-texts": Kind(lambda *rows: times(*rows).astype(str).astype(object), ("when",)),
     "text-dates": Kind(text_dates),
     "many-labels": Kind(many_labels, n_rows=2000),
+    "rare-labels": Kind(rare_labels, parameters={"min_rows_per_label": 8}),
     "constant": Kind(constant),
     "extremes": Kind(extremes),
     "codes": Kind(lambda *rows: pick([10115, 20095, 80331])(*rows).astype("category")),

@@ -43,8 +43,6 @@ def find_refusal(cell: Cell) -> str:
         return "with networks"
     if cell.kind == "empty-name" and cell.way in ("DuckDB", "PostgreSQL", "ONNX"):
         return f"(?i){cell.way[:6]}.* of the name ''"
-    if cell.kind == "empty-name" and cell.way == "command_line":
-        return "column '' is missing"  # a column of a file without a name is called by its place
     if cell.weights == "class weights" and cell.way in ("fit_dataset", "Dask", "merge"):
         # To merge, these tests learn in parts.
         method = "partial_fit" if cell.way == "merge" else "fit_dataset"

@@ -15,7 +15,8 @@ from typing import Any
 
 from scipy.stats import chi2
 
-from priorwise.cli.inputs import find_scores, list_reading, parse_model
+from priorwise.cli.inputs import find_scores, list_reading
+from priorwise.cli.model_spec import parse_model
 from priorwise.cli.output import format_scores, format_table, print_note, print_result
 from priorwise.common.files import open_whole
 from priorwise.common.runtime import import_extra

@@ -26,12 +26,12 @@ from priorwise.cli.inputs import (
     local_files,
     name_rows,
     open_tables,
-    parse_model,
     read_columns,
     read_for_model,
     read_frame,
     select_features,
 )
+from priorwise.cli.model_spec import parse_model
 from priorwise.cli.output import (
     STANDARD,
     announce,

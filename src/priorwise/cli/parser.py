@@ -47,8 +47,8 @@ class OneLineParser(argparse.ArgumentParser):
         """Raise unless a word is a command; a near one, or one of this meaning, is named."""
         if word in self.commands:
             return
-        near = [MEANT.get(word.lower()), *get_close_matches(word.lower(), self.commands, n=1)]
-        hint = next((f"; did you mean {name}?" for name in near if name), "")
+        near = get_close_matches(word.lower(), [*self.commands, *MEANT], n=1)
+        hint = f"; did you mean {MEANT.get(near[0], near[0])}?" if near else ""
         raise UsageError(f"unknown command {word!r}{hint} (one of {', '.join(self.commands)})")
 
 
@@ -134,6 +134,10 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         _argument("--features", nargs="+", metavar="COLUMN", help="learn from these columns only"),
         _argument("--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"),
         *_COLUMNS,
+        _argument("--dates", nargs="+", metavar="COLUMN=FORM", help="form of dates in text: "
+                  "when=day-first, month-first or iso (recognised)"),
+        _argument("--min-rows-per-label", type=int, metavar="N",
+                  help="labels of fewer rows become one, 'other', and are not in the model (1)"),
         _argument("--weights", metavar="COLUMN",
                   help="column that counts how often a row is there"),
         _argument("--test-size", type=float, metavar="SHARE", help="score on this share of rows"),

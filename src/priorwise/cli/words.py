@@ -10,6 +10,7 @@ OPTIONS = {
     "categorical_features": "--categorical",
     "numeric_features": "--numeric",
     "ordinal_features": "--ordinal",
+    "date_features": "--dates",
     "missing_values": "--missing-values",
     "min_rows_per_label": "--min-rows-per-label",
     "sample_weight": "--weights",

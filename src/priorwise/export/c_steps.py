@@ -274,7 +274,10 @@ class CSteps(StepWriter):
             rows = [f"{{{self._write_label(key, name)},{code}}}" for key, code in labels]
             table = join_items(rows or ['{"",-1}'])
             self.lines.append(f"static const struct label labels_{name}[] = {table};")
-            lines = [f"{x} = read_label({value}, labels_{name}, {len(rows)}, {missing});"]
+            unknown = write_code(rules.unknown, write_double)
+            lines = [
+                f"{x} = read_label({value}, labels_{name}, {len(rows)}, {missing}, {unknown});"
+            ]
             if rules.refuses_unknown:
                 good = f"!({x} < 0.0)" if rules.is_ordered else f"{x} >= 0.0"
                 lines.append(f"is_good &= {good};")

@@ -86,6 +86,12 @@ class FittedClassifier(ClassifierMixin, Estimator):
         Values that mean missing, besides None, NaN, NaT and NA: in columns of strings and objects,
         and in columns of numbers if they are numbers. The usual ones are "", "?", "NA", "N/A",
         "nan", "null", "None" and the like. Values of a categorical type are never missing.
+    min_rows_per_label : int
+        Fewest rows of training that a label must have to be known by its name, whatever their
+        weights. Labels of fewer rows become one label, "other", and so does every label that
+        training did not have, if it had a rare one; nothing that is made of the model names them.
+        Later rows (`partial_fit`) bring no further labels if it is above 1. By default, 1, all
+        labels are known. Labels with an order, and those of classes, stay.
     missing : {"value", "impute"}
         Whether missing values are a value of their own (default) or are replaced by the most
         frequent category or the mean. Networks also take "ignore".
@@ -113,6 +119,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
     ordinal_features: Any = "from_dtype"
     date_features: Any = "from_dtype"
     missing_values: Any = "usual"
+    min_rows_per_label: int = 1
     missing: str
     missing_choices: tuple[str, ...] = ("value", "impute")
     declared: str = "ignore"

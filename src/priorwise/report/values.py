@@ -63,7 +63,8 @@ def read_values(model: Any, X: Any = None) -> list[FeatureValues]:
     result = []
     for feature, (name, column) in enumerate(zip(model.feature_labels_, columns, strict=True)):
         if schema[feature].kind == "nominal":
-            result.append(_read_labels(name, encoder.value_labels(feature), column))
+            unknown = -2 if encoder.joins_unseen(feature) else -1
+            result.append(_read_labels(name, encoder.value_labels(feature), column, unknown))
         elif schema[feature].kind == "ordered":
             labels = [*encoder.value_labels(feature), None]
             places = None if column is None else _find_ranks(column, len(labels) - 1)
@@ -81,7 +82,8 @@ def _find_ranks(ranks: NDArray[np.float64], missing: int) -> NDArray[np.intp]:
     return np.where(ranks == np.rint(ranks), ranks, missing).astype(np.intp)
 
 
-def _read_labels(name: str, all_labels: list[Any], codes: Any) -> FeatureValues:
+def _read_labels(name: str, all_labels: list[Any], codes: Any, unknown: int = -1) -> FeatureValues:
+    """Return the values of a feature with labels; `unknown` is the cell of the code -1."""
     known = [place for place, label in enumerate(all_labels) if label is not None]
     labels = [plain_label(all_labels[place]) for place in known]
     if codes is None:
@@ -89,7 +91,7 @@ def _read_labels(name: str, all_labels: list[Any], codes: Any) -> FeatureValues:
         return FeatureValues(name, True, False, labels, None, np.zeros(0), first)
     # The last place is that of code -1.
     place = np.full(len(all_labels) + 1, -2)
-    place[known], place[-1] = np.arange(len(known)), -1
+    place[known], place[-1] = np.arange(len(known)), unknown
     cells = place[codes]
     share = np.bincount(cells[cells >= 0], minlength=len(labels)) / len(cells)
     typical = labels[int(share.argmax())] if len(labels) else None

@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from priorwise.common.validation import check_choice
+from priorwise.common.validation import check_choice, check_number
 from priorwise.data.columns import Columns
 from priorwise.data.cuts.names import as_discretizer, learn_cut_points
 from priorwise.data.encoding.schema import (
@@ -63,7 +63,9 @@ class TableEncoder(CodeNames, BaseEstimator):
     frequent label or mean instead, ``"ignore"`` gives it the code -1. A code of -1 means unknown: a
     label training did not have, or a missing value where training had none; ``unseen="error"``
     raises a ValueError there instead, unless missing values are ignored. With ``declared="count"``
-    labels that the type of a column declares have a code, whether rows have them or not.
+    labels that the type of a column declares have a code, whether rows have them or not. Labels of
+    fewer than `min_rows_per_label` rows of the first table are one label, "other", as are all
+    labels that training did not have, if there are such; further tables bring no other labels.
     `categories_` has one entry for each nominal feature, `cut_points_` one for each numeric
     feature, ascending.
 
@@ -85,12 +87,14 @@ class TableEncoder(CodeNames, BaseEstimator):
         declared: str = "ignore",
         ordinal_features: Any = "from_dtype",
         date_features: Any = "from_dtype",
+        min_rows_per_label: int = 1,
     ) -> None:
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
         self.date_features = date_features
         self.missing_values = missing_values
+        self.min_rows_per_label = min_rows_per_label
         self.missing = missing
         self.unseen = unseen
         self.declared = declared
@@ -190,7 +194,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         raw = RawColumns.read(table, self, kinds, self.column_names)
         survey = raw.survey(weight, summarise=self.missing == "impute")
         survey = survey.settle(reads_dates=self.date_features is not None)
-        label_codes = self._adopt(survey)
+        label_codes = self._adopt(survey, raw.count_rows(weight))
         self.dtypes_ = [table.dtype(i) for i in range(table.n_columns)]
         columns, weight, counted = self._keep_counted(raw, label_codes, weight)
         y = None if y is None else np.asarray(y)[counted]
@@ -232,32 +236,32 @@ class TableEncoder(CodeNames, BaseEstimator):
 
     def extend(self, survey: Survey) -> tuple[TableEncoder, list[NDArray[np.int32]]]:
         """Return an encoder of these rows too, and the code of each label of their survey."""
-        other, label_codes = copy(self), []
+        other = copy(self)
         numbers = [f for f in survey.features if isinstance(f, NumberCounts)]
-        other.categories_ = []
-        for labels, known in zip(survey.label_counts(), self.categories_, strict=True):
-            categories, codes = labels.to_categories(self.marks, self.missing, known)
-            other.categories_.append(categories)
-            label_codes.append(codes)
+        other.categories_, label_codes = survey.code_labels(self, known=self.categories_)
         other.missing_seen_ = self.missing_seen_ | self._find_missing(numbers)
         other.prepare()
         return other, label_codes
 
-    def _adopt(self, survey: Survey) -> list[NDArray[np.int32]]:
-        """Take over what a survey knows but for cut points; return the codes of its labels."""
+    def _adopt(
+        self, survey: Survey, n_rows: Mapping[int, NDArray[Any]] | None = None
+    ) -> list[NDArray[np.int32]]:
+        """Take over what a survey knows but for cut points; return the codes of its labels.
+
+        `n_rows` are the rows of the labels of each column, if the survey has their weights.
+        """
         marks = mark_keys(self.missing_values)
         numbers = [f for f in survey.features if isinstance(f, NumberCounts)]
         self.is_nominal_ = survey.is_nominal
         self.orders_ = survey.list_orders(marks)
         self.dates_, self.parts_ = survey.dates, survey.parts
         self.prepare()
-        coded = [f.to_categories(marks, self.missing) for f in survey.label_counts()]
-        self.categories_ = [categories for categories, _ in coded]
+        self.categories_, label_codes = survey.code_labels(self, n_rows=n_rows)
         self.missing_seen_ = self._find_missing(numbers)
         self.numbers_seen_ = [(f.least, f.largest, f.missing_share) for f in numbers]
         self.means_ = [f.mean for f in numbers] if self.missing == "impute" else []
         self.dtypes_ = [""] * survey.n_columns
-        return [codes for _, codes in coded]
+        return label_codes
 
     def _find_missing(self, numbers: Sequence[NumberCounts]) -> NDArray[np.bool_]:
         """Return which numeric features need a code for missing values."""
@@ -283,6 +287,12 @@ class TableEncoder(CodeNames, BaseEstimator):
         check_choice("missing", self.missing, ("value", "impute", "ignore"))
         check_choice("unseen", self.unseen, ("backoff", "error"))
         check_choice("declared", self.declared, ("ignore", "count"))
+        check_number("min_rows_per_label", self.min_rows_per_label, least=1, whole=True)
+        if self.min_rows_per_label > 1 and self.unseen == "error":
+            raise ValueError(
+                "unseen must be 'backoff' with min_rows_per_label above 1, which makes one label "
+                "of rare and of unseen ones, got 'error'"
+            )
         mark_keys(self.missing_values)
         check_forms(self.date_features)
         if isinstance(self.discretizer, str):

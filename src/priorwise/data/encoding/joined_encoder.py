@@ -63,6 +63,7 @@ def join_encoders(
         known = sorted_labels([label for label in distinct.values() if label is not None])
         ordered = [*known, *([None] if None in distinct else [])]
         known_labels = Categories.of(ordered, [0.0] * len(ordered), first.marks)
+        known_labels.has_other = any(one.categories_[at].has_other for one in encoders)
         joined.categories_.append(labels.to_categories(first.marks, first.missing, known_labels)[0])
     numbers = [f for f in survey.features if isinstance(f, NumberCounts)]
     joined.missing_seen_ = np.any([encoder.missing_seen_ for encoder in encoders], axis=0)
@@ -107,8 +108,7 @@ def keep_codes(encoder: TableEncoder, used: Sequence[NDArray[np.bool_] | None]) 
         known = next(categories)
         kept = range(len(known.labels)) if mask is None else np.flatnonzero(mask).tolist()
         labels, counts = [known.labels[i] for i in kept], [known.counts[i] for i in kept]
-        other.categories_.append(Categories.of(labels, counts, known.marks))
-        other.categories_[-1].left_out = known.left_out
+        other.categories_.append(known.relabel(labels, counts))
     for at, i in enumerate(np.flatnonzero(~encoder.is_nominal_).tolist()):
         mask = used[i]
         if mask is not None:
@@ -123,13 +123,13 @@ def scale_weights(encoder: TableEncoder, factor: float) -> TableEncoder:
     other.categories_ = []
     for known in encoder.categories_:
         counts = [factor * count for count in known.counts]
-        other.categories_.append(Categories.of([*known.labels], counts, known.marks))
+        other.categories_.append(known.relabel([*known.labels], counts))
         other.categories_[-1].left_out = factor * known.left_out
     return other
 
 
 def _reads_alike(a: TableEncoder, b: TableEncoder) -> bool:
-    names = ("missing", "declared", "feature_names", "means_")
+    names = ("missing", "declared", "min_rows_per_label", "feature_names", "means_")
     return (
         all(getattr(a, name) == getattr(b, name) for name in names)
         and np.array_equal(a.is_nominal_, b.is_nominal_)

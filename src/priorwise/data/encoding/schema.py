@@ -131,6 +131,11 @@ class CodeNames:
         check_is_fitted(self)
         return list(self.categories_[int(self.is_nominal_[:feature].sum())].labels)
 
+    def joins_unseen(self, feature: int) -> bool:
+        """Whether labels of a nominal feature that training did not have are one with rare ones."""
+        place = int(self.is_nominal_[:feature].sum())
+        return self.categories_[place].unknown_code >= 0
+
     def value_labels(self, feature: int) -> list[Any]:
         """Return the labels of a nominal feature's codes or of an ordered feature's ranks."""
         order = self.orders_.get(feature)

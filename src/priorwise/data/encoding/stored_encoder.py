@@ -27,16 +27,18 @@ def _restore_marks(stored: Any) -> frozenset[Hashable]:
 
 def _store_categories(categories: Categories) -> list[Any]:
     counts, marks = np.array(categories.counts), _store_marks(categories.marks)
-    return [categories.labels, counts, marks, categories.left_out]
+    return [categories.labels, counts, marks, categories.left_out, categories.has_other]
 
 
 def _restore_categories(stored: Any) -> Categories:
-    labels, counts, marks, left_out = stored
+    labels, counts, marks, left_out, *more = stored
+    has_other = more[0] if more else False  # which files of old versions do not have
     require(isinstance(labels, list), "labels must be a list")
     check_numbers("weights of labels", counts, len(labels), least=0.0)
     categories = Categories.of(labels, counts.tolist(), _restore_marks(marks))
     require(isinstance(left_out, float) and left_out >= 0.0, "weights must not be negative")
-    categories.left_out = left_out
+    require(type(has_other) is bool, "labels of few rows are joined or not")
+    categories.left_out, categories.has_other = left_out, has_other
     return categories
 
 

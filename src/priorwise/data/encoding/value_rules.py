@@ -25,12 +25,12 @@ class ValueRules:
 
     A text, without spaces around it, is first looked up by its key (`label_key`): in `booleans` if
     it is the word for a boolean, in `numbers` if it is how Python writes a number, else in `texts`.
-    A value that no table has is -1 for a nominal feature; a number stands for itself in a numeric
-    one, and so does a text that means a number (`parse_number`). `missing` is what missing values
-    are read as, NaN if a numeric feature does not replace them. With `refuses_unknown` a value that
-    is read as -1 or NaN is an error. Other texts of a numeric feature are an error too, or missing
-    with `ignores_texts`. A feature that `is_ordered` is looked up as a nominal one, and its codes
-    are ranks: -1, which is all that is refused, becomes `missing`.
+    A value that no table has is `unknown` for a nominal feature; a number stands for itself in a
+    numeric one, and so does a text that means a number (`parse_number`). `missing` is what missing
+    values are read as, NaN if a numeric feature does not replace them. With `refuses_unknown` a
+    value that is read as -1 or NaN is an error. Other texts of a numeric feature are an error too,
+    or missing with `ignores_texts`. A feature that `is_ordered` is looked up as a nominal one, and
+    its codes are ranks: -1, which is all that is refused, becomes `missing`.
 
     `source` is the column that the value stands in. One of dates has the `form` that they have as
     texts, and is read as seconds since 1970; a feature that is a `part` of a date is what
@@ -43,6 +43,7 @@ class ValueRules:
     refuses_unknown: bool = False
     ignores_texts: bool = False
     is_ordered: bool = False
+    unknown: float = -1
     source: int = 0
     form: str | None = None
     part: str | None = None
@@ -99,11 +100,12 @@ def describe_reading(encoder: TableEncoder, names: tuple[str, ...]) -> list[Valu
         if nominal:
             labels = next(categories)
             missing: float = labels.mode_code if impute and labels.labels else labels.missing_code
-            rules = ValueRules(names[i], True, missing, strict, source=i)
+            unknown = labels.unknown_code
+            rules = ValueRules(names[i], True, missing, strict, unknown=unknown, source=i)
             known = [label_key(label) for label in labels.labels if label is not None]
             for key in [*known, *encoder.marks, (bool, False), (bool, True), 0.0, 1.0]:
                 code = labels.find(key, int(missing))
-                if code >= 0:
+                if code >= 0 and (code != unknown or key in labels):
                     rules.add(key, code)
             result.append(rules)
             continue

@@ -124,6 +124,16 @@ class RawColumns:
         features += map(count, self._take_parts())
         return self._to_survey(np.zeros(1), np.array([total]), features)
 
+    def count_rows(self, weight: NDArray[np.float64] | None) -> dict[int, NDArray[np.intp]] | None:
+        """Return the rows of positive weight of each label, by column; None if all weigh one."""
+        if weight is None:
+            return None
+        counted = weight > 0
+        return {
+            i: np.bincount(codes[counted], minlength=len(self.labels[i]))
+            for i, codes in self.codes.items()
+        }
+
     def survey_by_class(
         self,
         y: NDArray[np.int32],

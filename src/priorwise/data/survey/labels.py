@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.data.survey.numbers import NumberCounts
-from priorwise.data.tables.categories import Categories, sorted_labels
+from priorwise.data.tables.categories import OTHER, Categories, sorted_labels
 from priorwise.data.tables.column_kinds import is_numeric
 from priorwise.data.tables.dates import read_dates
 from priorwise.data.tables.label_keys import NominalColumn, label_key, parse_number
@@ -118,33 +118,54 @@ class LabelCounts:
         return replace(self, counts=counts)
 
     def to_categories(
-        self, marks: frozenset[Hashable], missing: str, known: Categories | None = None
+        self,
+        marks: frozenset[Hashable],
+        missing: str,
+        known: Categories | None = None,
+        *,
+        min_rows: int = 1,
+        n_rows: NDArray[Any] | None = None,
     ) -> tuple[Categories, NDArray[np.int32]]:
         """Give codes to the labels; also return the code of each label of this survey.
 
         The `known` labels come first with their weights, others are sorted behind them, whatever
         batch they came with. With ``missing="impute"`` a missing label has the code of the heaviest
         label, with ``missing="ignore"`` the code -1.
+
+        Labels of fewer than `min_rows` rows are `OTHER`, and so are all others behind known ones.
+        `n_rows` are the rows of each label, by default their weights.
         """
+        is_first = known is None
         known = Categories(marks) if known is None else known
-        keys = list(map(label_key, self.labels))
-        totals = dict(zip(keys, self.totals.tolist(), strict=True))
-        new = sorted_labels(
-            [
-                _shared(label)
-                for key, label in zip(keys, self.labels, strict=True)
-                if key is not None and key not in known and (totals[key] > 0 or self.is_declared)
-            ]
+        keys, totals = list(map(label_key, self.labels)), self.totals
+        rows = (totals if n_rows is None else n_rows).tolist()
+        new, rare = list[Hashable](), set[Hashable]()
+        for key, label, total, n in zip(keys, self.labels, totals.tolist(), rows, strict=True):
+            if key is None or key in known or not (total > 0 or self.is_declared):
+                continue
+            if min_rows > 1 and (n < min_rows or not is_first):
+                rare.add(key)
+            else:
+                new.append(_shared(label))
+        keys = [OTHER if key in rare else key for key in keys]
+        if rare and OTHER not in known and OTHER not in map(label_key, new):
+            new.append(OTHER)
+        new = sorted_labels(new)
+        weights = dict.fromkeys(keys, 0.0)
+        for key, total in zip(keys, totals.tolist(), strict=True):
+            weights[key] += total
+        has_values = known.has_values or any(
+            weight > 0 for key, weight in weights.items() if key is not None
         )
-        has_values = known.has_values or any(totals[key] > 0 for key in keys if key is not None)
         codes_missing = missing == "value" or (missing == "impute" and not has_values)
-        if codes_missing and totals.get(None, 0) > 0 and None not in known:
+        if codes_missing and weights.get(None, 0) > 0 and None not in known:
             new.append(None)
-        categories = known.extend(new, totals)
+        categories = known.extend(new, weights)
+        categories.has_other |= bool(rare)
         # No row has a label without a code, but for missing values.
         instead = categories.mode_code if missing == "impute" and categories.labels else 0
         codes = [categories.codes.get(key, instead) for key in keys]
-        if missing == "ignore" and None in totals:
+        if missing == "ignore" and None in weights:
             codes[keys.index(None)] = -1
         return categories, np.array(codes, dtype=np.int32)
 

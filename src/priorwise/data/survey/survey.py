@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from priorwise.data.survey.numbers import NumberCounts, ValueSummary
 from priorwise.data.tables.categories import Categories
 from priorwise.data.tables.column_kinds import warn_of_whole_numbers
 from priorwise.data.tables.dates import PARTS, Part, choose_form, find_forms, name_parts, take_part
+from priorwise.data.tables.label_keys import mark_keys
 from priorwise.data.tables.raw_table import infinity_error
 
 
@@ -129,6 +130,30 @@ class Survey:
         for i, order in orders.items():
             order.declare(self.orders[i])
         return orders
+
+    def code_labels(
+        self,
+        encoder: Any,
+        known: Sequence[Categories] = (),
+        n_rows: Mapping[int, NDArray[Any]] | None = None,
+    ) -> tuple[list[Categories], list[NDArray[np.int32]]]:
+        """Give codes to the labels of each feature that has some, by the parameters of an encoder.
+
+        The `known` labels of these features come first. `n_rows` are the rows of the labels, by
+        feature, where the survey has their weights.
+        """
+        places, rows = np.flatnonzero(self.is_nominal).tolist(), n_rows or {}
+        coded = [
+            feature.to_categories(
+                mark_keys(encoder.missing_values),
+                encoder.missing,
+                known[at] if known else None,
+                min_rows=encoder.min_rows_per_label,
+                n_rows=rows.get(places[at]),
+            )
+            for at, feature in enumerate(self.label_counts())
+        ]
+        return [categories for categories, _ in coded], [codes for _, codes in coded]
 
     def learn_cut_points(
         self, discretizer: Any, *, impute: bool, n_jobs: int | None

@@ -19,6 +19,9 @@ from priorwise.data.tables.label_keys import (
     spell_label,
 )
 
+OTHER = "other"
+"""The label of all values whose own labels have too few rows."""
+
 
 class Categories:
     """Labels of one nominal feature and their codes.
@@ -26,7 +29,8 @@ class Categories:
     Labels are matched by their keys (`label_key`), never by the code that a frame gave them: 1, 1.0
     and "1" are one label, True and 1 are two. In `labels` None stands for missing; `counts` holds
     the weight of each code in training, `left_out` that of the missing values that have no code. A
-    label with one of the keys `marks` that training did not have is missing.
+    label with one of the keys `marks` that training did not have is missing. With `has_other`
+    labels of few rows were joined: any label that is not known has the code of `OTHER`.
 
     >>> categories = Categories.of(["a", None], [2.0, 1.0], frozenset())
     >>> categories.code("a"), categories.code("b"), categories.missing_code
@@ -38,6 +42,7 @@ class Categories:
         self.labels: list[Hashable] = []
         self.counts: list[float] = []
         self.left_out = 0.0
+        self.has_other = False
         self.codes: dict[Hashable, int] = {}  # by key
 
     def __getstate__(self) -> dict[str, Any]:
@@ -66,16 +71,19 @@ class Categories:
 
         The weight of missing values is left out if they have no code.
         """
-        more = Categories.of(
-            [*self.labels, *labels], [*self.counts, *[0.0] * len(labels)], self.marks
-        )
-        more.left_out = self.left_out
+        more = self.relabel([*self.labels, *labels], [*self.counts, *[0.0] * len(labels)])
         for key, weight in weights.items():
             if key in more.codes:
                 more.counts[more.codes[key]] += weight
             elif key is None:
                 more.left_out += weight
         return more
+
+    def relabel(self, labels: list[Hashable], counts: list[float]) -> Categories:
+        """Return other labels that are read alike."""
+        other = Categories.of(labels, counts, self.marks)
+        other.left_out, other.has_other = self.left_out, self.has_other
+        return other
 
     def declare(self, labels: list[Hashable]) -> None:
         """Add labels in their order, seen or not."""
@@ -87,7 +95,7 @@ class Categories:
                 self.counts.append(0.0)
 
     def code(self, label: Hashable) -> int:
-        """Return the code of one label, -1 if training did not have it.
+        """Return the code of one label, `unknown_code` if training did not have it.
 
         A boolean that training did not have has the code of the number that it equals, and a number
         that of the boolean: a column may change its type between training and prediction.
@@ -99,13 +107,18 @@ class Categories:
         )
 
     def encode(self, column: NominalColumn, *, impute: bool = False) -> NDArray[np.int32]:
-        """Return the code of each row, -1 for a label that training did not have.
+        """Return the code of each row, `unknown_code` for a label that training did not have.
 
         With `impute`, missing values have the code of the heaviest label.
         """
         missing = self.mode_code if impute and self.labels else self.missing_code
         codes = [self.find(key, missing) for key in column.keys]
         return np.array([*codes, missing], dtype=np.int32)[column.codes]
+
+    @property
+    def unknown_code(self) -> int:
+        """Code of labels that training did not have, or too rarely; -1 if there is none."""
+        return self.codes.get(OTHER, -1) if self.has_other else -1
 
     @property
     def missing_code(self) -> int:
@@ -131,7 +144,7 @@ class Categories:
         return n_missing / max(sum(self.counts) + self.left_out, 1.0)
 
     def find(self, key: Hashable, missing_code: int) -> int:
-        """Return the code of a key; `missing_code` for a mark of missing values, -1 if unknown."""
+        """Return the code of a key; `missing_code` for a mark of missing values."""
         code = self.codes.get(key)
         if code is None:
             if key in self.marks:
@@ -140,7 +153,7 @@ class Categories:
                 code = self.codes.get(int(key[1]))
             elif isinstance(key, NUMBERS) and key in (0, 1):
                 code = self.codes.get((bool, key == 1))
-        return -1 if code is None else code
+        return self.unknown_code if code is None else code
 
 
 def code_numbers(

@@ -99,7 +99,7 @@ Kind = Literal["numeric", "nominal", "text", "ordered", "date"]
 
 READING_PARAMETERS = (
     "categorical_features", "numeric_features", "ordinal_features", "missing_values", "missing",
-    "unseen", "declared", "date_features",
+    "unseen", "declared", "date_features", "min_rows_per_label",
 )  # fmt: skip
 """Parameters that define how a table is read."""
 

@@ -100,10 +100,9 @@ class RawTable:
         return repr(self._names[i]) if self._frame is not None else str(i)
 
     def dtype(self, i: int) -> str:
-        """Return the name of the type of column i."""
-        if self._frame is None:
-            return str(self._array.dtype)
-        return str(self._type(i))
+        """Return the name of the type of column i, without the labels that it declares."""
+        kind = str(self._array.dtype if self._frame is None else self._type(i))
+        return kind.partition("(categories")[0]
 
     def kind(self, i: int) -> Kind:
         """Return the kind of a column by its type; "text" if its values have to decide."""

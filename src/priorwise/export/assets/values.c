@@ -54,8 +54,9 @@ static void shorten_number(const char **text, size_t *n)
     }
 }
 
-/* The code of a text among labels in ascending order; -1 if training did not have it. */
-static double read_label(const char *text, const struct label *labels, int n_labels, double missing)
+/* The code of a text among labels in ascending order. */
+static double read_label(const char *text, const struct label *labels, int n_labels, double missing,
+                         double unknown)
 {
     size_t n, space;
     int low = 0, high = n_labels;
@@ -77,7 +78,7 @@ static double read_label(const char *text, const struct label *labels, int n_lab
         if (order < 0) low = middle + 1;
         else high = middle;
     }
-    return -1.0;
+    return unknown;
 }
 
 /* == numbers == */

@@ -85,7 +85,7 @@ class ValueReader {
       return this.findNumber(Number(text));
     }
     if (this.texts.has(text)) return this.texts.get(text);
-    if (this.is_nominal) return -1;
+    if (this.is_nominal) return this.unknown;
     if (NUMBER.test(text)) {
       const number = Number(text);
       if (Number.isFinite(number)) return this.findNumber(number);
@@ -115,7 +115,7 @@ class ValueReader {
     // Of a map's keys, 0 and -0 are the same.
     const known = this.numbers.get(number);
     if (known !== undefined) return known;
-    if (this.is_nominal) return -1;
+    if (this.is_nominal) return this.unknown;
     if (!Number.isFinite(number))
       throw new Error(`column '${this.name}' must hold finite numbers, got ${number}`);
     return number;
@@ -124,6 +124,6 @@ class ValueReader {
   findBoolean(value) {
     const known = this.booleans.get(value);
     if (known !== undefined) return known;
-    return this.is_nominal ? -1 : this.findNumber(value ? 1 : 0);
+    return this.is_nominal ? this.unknown : this.findNumber(value ? 1 : 0);
   }
 }

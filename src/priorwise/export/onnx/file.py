@@ -118,7 +118,7 @@ def _add_labels(graph: OnnxGraph, rules: ValueRules) -> str:
     whole = [int(code) if float(code).is_integer() else missing for code in labels.values()]
     codes = graph.add(
         "LabelEncoder", rules.name, domain=ML, keys_strings=list(labels), values_int64s=whole,
-        default_int64=missing if rules.is_ordered else -1,
+        default_int64=missing if rules.is_ordered else int(rules.unknown),
     )  # fmt: skip
     numbers = graph.cast(codes, "DOUBLE")
     if rules.is_ordered:

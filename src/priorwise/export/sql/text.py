@@ -228,7 +228,7 @@ def _find_code(rules: ValueRules, dialect: str) -> str:
         f" WHEN {write_text(text, dialect)} THEN {write_code(code, write_number)}"
         for text, code in spell_labels(rules).items()
     )
-    unknown = write_code(rules.missing, write_number) if rules.is_ordered else "-1"
+    unknown = write_code(rules.missing if rules.is_ordered else rules.unknown, write_number)
     known = f"CASE label{cases} ELSE {unknown} END" if cases else unknown
     missing = write_code(rules.missing, write_number)
     code = f"CASE WHEN label IS NULL THEN {missing}"

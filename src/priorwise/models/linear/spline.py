@@ -295,6 +295,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         categorical_features: Any = "from_dtype",
         numeric_features: Any = None,
         missing_values: Any = "usual",
+        min_rows_per_label: int = 1,
         class_weight: Any = None,
         *,
         monotonic_cst: Any = None,
@@ -316,6 +317,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         self.ordinal_features = ordinal_features
         self.date_features = date_features
         self.missing_values = missing_values
+        self.min_rows_per_label = min_rows_per_label
         self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen

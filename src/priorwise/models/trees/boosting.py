@@ -170,6 +170,7 @@ class BoostingClassifier(TableClassifier):
         ordinal_features: Any = "from_dtype",
         date_features: Any = "from_dtype",
         missing_values: Any = "usual",
+        min_rows_per_label: int = 1,
         class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
@@ -191,6 +192,7 @@ class BoostingClassifier(TableClassifier):
         self.ordinal_features = ordinal_features
         self.date_features = date_features
         self.missing_values = missing_values
+        self.min_rows_per_label = min_rows_per_label
         self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen
