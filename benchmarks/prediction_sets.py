@@ -1,13 +1,15 @@
 """How often do prediction sets contain the true class, and how large are they?
 
     python benchmarks/prediction_sets.py DATA --out docs/results/prediction_sets.csv
+    python benchmarks/prediction_sets.py DATA --by-class --out docs/results/sets_by_class.csv
 
 DATA is a folder of ARFF files, in folders inside it too. The first --sets of them by name with at
 least 1,000 rows are used. In each split the flagship learns from half of the rows, at most
 --max-rows, and predicts sets for others, at most 5,000. Coverage is the share of rows whose set
 contains the true class; it should be 1 - alpha. Splits that the file has are not measured again, so
 that more can be added. The standard error of a mean over splits says how much of a difference is
-chance.
+chance. With --by-class a line has the coverage of a class by sets with alpha 0.1 of both kinds, for
+classes of which at least 100 rows are learnt and predicted.
 """
 
 from __future__ import annotations
@@ -24,21 +26,43 @@ from priorwise import PriorwiseClassifier
 from priorwise.data import read_arff
 
 ALPHAS = (0.05, 0.1, 0.2)
-LEAST_ROWS = 1_000
+LEAST_ROWS, LEAST_CLASS_ROWS = 1_000, 100
 MAX_TEST_ROWS = 5_000
 
 
-def measure(X: Any, y: NDArray[Any], split: int, effort: str, max_rows: int) -> list[float]:
-    """Return the coverage for each alpha, and then the mean size of the sets for each."""
+def measure(X: Any, y: NDArray[Any], split: int, effort: str, max_rows: int) -> list[list[Any]]:
+    """Return one line: the coverage for each alpha, and then the mean size of the sets for each."""
+    model, rows, truth = learn(X, y, split, effort, max_rows)
+    sets = [model.prediction_set(rows, alpha) for alpha in ALPHAS]
+    shares = [float(s[np.arange(len(truth)), truth].mean()) for s in sets]
+    return [[f"{x:.4f}" for x in (*shares, *(float(s.sum(axis=1).mean()) for s in sets))]]
+
+
+def measure_classes(
+    X: Any, y: NDArray[Any], split: int, effort: str, max_rows: int
+) -> list[list[Any]]:
+    """Return for each class its share and the coverage of it by sets of all rows and by class."""
+    model, rows, truth = learn(X, y, split, effort, max_rows)
+    n_learnt, n_rows = model.class_count_, np.bincount(truth, minlength=len(model.classes_))
+    held = np.arange(len(truth)), truth
+    inside = [model.prediction_set(rows, 0.1, by_class=each)[held] for each in (False, True)]
+    return [
+        [model.classes_[k], f"{n_learnt[k] / n_learnt.sum():.4f}", int(n_rows[k]),
+         *(f"{each[truth == k].mean():.4f}" for each in inside)]
+        for k in np.flatnonzero(np.minimum(n_learnt, n_rows) >= LEAST_CLASS_ROWS)
+    ]  # fmt: skip
+
+
+def learn(
+    X: Any, y: NDArray[Any], split: int, effort: str, max_rows: int
+) -> tuple[PriorwiseClassifier, Any, NDArray[np.intp]]:
+    """Return a fitted model, other rows, and the codes of their classes."""
     order = np.random.default_rng(split).permutation(len(y))
     train = order[: min(len(y) // 2, max_rows)]
     test = order[len(train) :][:MAX_TEST_ROWS]
     model = PriorwiseClassifier(effort, random_state=split).fit(X.iloc[train], y[train])
     test = test[np.isin(y[test], model.classes_)]
-    truth = np.searchsorted(model.classes_, y[test])
-    sets = [model.prediction_set(X.iloc[test], alpha) for alpha in ALPHAS]
-    coverage = [float(s[np.arange(len(test)), truth].mean()) for s in sets]
-    return coverage + [float(s.sum(axis=1).mean()) for s in sets]
+    return model, X.iloc[test], np.searchsorted(model.classes_, y[test])
 
 
 def main() -> None:
@@ -51,12 +75,16 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=12)
     parser.add_argument("--effort", default="fast")
     parser.add_argument("--max-rows", type=int, default=1_500)
+    parser.add_argument("--by-class", action="store_true")
     arguments = parser.parse_args()
     done = set[tuple[str, int]]()
     if arguments.out.exists():
         with arguments.out.open() as file:
             done = {(row["dataset"], int(row["split"])) for row in csv.DictReader(file)}
     names = [f"{what} {1 - alpha:g}" for what in ("coverage", "size") for alpha in ALPHAS]
+    if arguments.by_class:
+        names = ["class", "share", "predicted", "sets of all rows", "sets by class"]
+    run = measure_classes if arguments.by_class else measure
     n_sets = 0
     with arguments.out.open("a", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -72,8 +100,8 @@ def main() -> None:
             n_sets += 1
             for split in range(arguments.splits):
                 if (name, split) not in done:
-                    line = measure(X, np.asarray(y), split, arguments.effort, arguments.max_rows)
-                    writer.writerow([name, len(X), split, *(f"{x:.4f}" for x in line)])
+                    lines = run(X, np.asarray(y), split, arguments.effort, arguments.max_rows)
+                    writer.writerows([name, len(X), split, *line] for line in lines)
                     file.flush()
 
 

@@ -8,10 +8,10 @@ import pytest
 from priorwise.data.tables import Columns
 from priorwise.steps.intervals import (
     CONTINUITY,
+    SHARED,
     Calibration,
     draw_noise,
     find_deviations,
-    find_noise,
 )
 
 CALIBRATION = Calibration(0.1, 0.4)
@@ -40,23 +40,30 @@ def test_intervals_grow_with_the_level_and_the_error() -> None:
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_the_error_is_what_a_rival_explains_beside_the_noise(
+def test_the_error_is_what_a_rival_explains_and_a_share_of_the_difference(
     missing: float, rng: np.random.Generator
 ) -> None:
     # The model knows the shares, the rival the truth, which is `missing` away from them.
     truth = 0.5 + missing * rng.choice([-1.0, 1.0], 200_000)
     y = (rng.random(len(truth)) < truth).astype(np.int32)
     proba, rival = np.full((len(y), 2), 0.5), np.column_stack([1.0 - truth, truth])
-    measured = Calibration.measure(proba, rival, y, np.ones(len(y)), n_rows=1e9)
-    # The error of the shares is missing^2 / (0.5 * 0.5), and `MISSED` times it is expected.
-    assert measured.error == pytest.approx(1.07 * 4.0 * missing**2, rel=0.03, abs=1e-3)
+    for n_rows, independence in ((2e5, 1.0), (2e5, 4.0), (1e9, 1.0)):
+        measured = Calibration.measure(
+            proba, rival, y, np.ones(len(y)), n_rows=n_rows, independence=independence
+        )
+        # The error of the shares is missing^2 / (0.5 * 0.5), which the rival explains whole.
+        explained = 4.0 * missing**2
+        shared = SHARED / independence * explained * 2e5 / n_rows
+        assert measured.error == pytest.approx(explained + shared, rel=0.03, abs=1e-3)
 
 
 def test_models_of_more_rows_are_taken_to_be_less_wrong() -> None:
-    assert find_noise(100, 2, 0.3) > 2.0 * find_noise(1_000, 2, 0.3)
-    assert (
-        Calibration.guess(1_000, 3).error > find_noise(1_000, 3, 0.25) > find_noise(1_000, 3, 0.0)
+    assert Calibration.guess(100).error > 2.0 * Calibration.guess(1_000).error
+    y, proba = np.zeros(50, dtype=np.int32), np.full((50, 2), 0.5)
+    few, many = (
+        Calibration.measure(proba, proba, y, np.ones(50), n_rows=n).error for n in (50, 5_000)
     )
+    assert few == pytest.approx(100.0 * many)
 
 
 def test_the_mean_of_draws_is_the_prediction(rng: np.random.Generator) -> None:

@@ -63,7 +63,7 @@ class RowsToCalibrate:
                 warnings.simplefilter("ignore")
                 table = table.as_draws()
         if table.n_rows < LEAST_ROWS or table.n_classes == 1:
-            return Calibration.guess(n_rows, table.n_classes)
+            return Calibration.guess(n_rows)
         proba = self._hold_out(model, table) if self.proba is None else self.proba
         shares = (table.class_count + 1.0) / (table.class_count + 1.0).sum()
         rival = learn_rival(
@@ -71,8 +71,9 @@ class RowsToCalibrate:
             group=table.group, n_threads=model.n_threads,
         )  # fmt: skip
         return Calibration.measure(
-            proba, rival, table.y, table.weights, n_rows=n_rows, n_kinds=model.step_.n_kinds
-        )
+            proba, rival, table.y, table.weights,
+            n_rows=n_rows, independence=model.step_.independence,
+        )  # fmt: skip
 
     def _hold_out(self, model: Any, table: TrainingTable) -> NDArray[np.float64]:
         """Return what models of the same kind predict that have not seen a fold.
@@ -100,7 +101,7 @@ def take_calibration(model: Any) -> Calibration:
     if "calibration_" not in attributes:
         rows = attributes.get(ROWS_TO_CALIBRATE)
         if rows is None:
-            model.calibration_ = Calibration.guess(model.class_count_.sum(), len(model.classes_))
+            model.calibration_ = Calibration.guess(model.class_count_.sum())
         else:
             model.calibration_ = rows.calibrate(model)
         attributes.pop(ROWS_TO_CALIBRATE, None)

@@ -20,29 +20,21 @@ from priorwise.data.columns import Columns
 
 Floats = NDArray[np.float64]
 
-# All constants behind the width of intervals. They belong to no model: they were fitted to 240 fits
-# of nine kinds of classifiers on the ten kinds of tables `DESIGN` of benchmarks/interval_truths.py,
-# of 150, 1,000 and 5,000 rows (2026-11). tests/statistical/test_interval_coverage.py fails when
-# classifiers change so much that they no longer hold.
-NOISE = 0.088
-"""Error, at 1,000 rows of two classes, of models of which a rival finds nothing that they miss, if
-they explain all of the variance of the classes."""
-NOISE_OF_ROWS, NOISE_OF_CLASSES = -0.66, -0.3
-"""Powers of the number of rows and of the number of classes less one that this error falls with."""
-NOISE_OF_SKILL, LEAST_SKILL = 0.3, 0.01
-"""Power of the share of the variance of the classes that the model explains, plus a small number:
-a model that has learnt nothing can be wrong by little."""
-NOISE_OF_KINDS = -0.5
-"""Power of the number of kinds of models that are pooled: they err apart."""
-USUAL_SKILL = 0.25
-"""This share where it is not known: the mean over those tables."""
-MISSED = 1.07
-"""Error that a model has for each unit of what a rival finds."""
-USUALLY_MISSED = 0.05
-"""What a rival is taken to find where there are no rows to see it: the mean over those tables."""
+# All constants behind the width of intervals. They belong to no kind of model: they were fitted to
+# 1260 fits of nine kinds of classifiers on the ten kinds of tables `DESIGN` of
+# benchmarks/interval_truths.py, of 100 to 10,000 rows (2026-11).
+# tests/statistical/test_interval_coverage.py fails when classifiers change so much that they no
+# longer hold.
+SHARED = 0.75
+"""What a model and its rival both miss, as a share of the difference between them."""
+ROWS_OF_NOISE = 15.0
+"""Number of rows over which an error is at least one, even if a rival finds the same."""
+USUAL_ERROR = 0.08
+"""Error at 1,000 rows where there are no rows to measure it: the mean over those tables. It falls
+with the square root of the rows."""
 LEAST_OPEN = 0.005
 """Added to p (1 - p), so that intervals of probabilities near zero or one have some width."""
-NEAR, FAR = 0.55, 0.28
+NEAR, FAR = 0.5, 0.33
 """Errors differ from row to row and from table to table, so a normal number z of deviations becomes
 z (NEAR + FAR z)."""
 CONTINUITY = 0.2
@@ -69,10 +61,9 @@ class Calibration(Record):
     root: float = number(least=1e-3, default=0.5)
 
     @classmethod
-    def guess(cls, n_rows: float, n_classes: int) -> Calibration:
+    def guess(cls, n_rows: float) -> Calibration:
         """Return that of a model whose errors on rows it had not seen are not known."""
-        noise = find_noise(n_rows, n_classes, USUAL_SKILL)
-        return cls(min(noise + MISSED * USUALLY_MISSED, MAX_ERROR))
+        return cls(min(USUAL_ERROR * (1_000.0 / max(n_rows, 1.0)) ** 0.5, MAX_ERROR))
 
     @classmethod
     def measure(
@@ -83,25 +74,28 @@ class Calibration(Record):
         weight: Floats,
         *,
         n_rows: float,
-        n_kinds: int = 1,
+        independence: float = 1.0,
     ) -> Calibration:
         """Measure the error of a model of `n_rows` training rows on some of them.
 
-        `proba` are its probabilities for rows of the classes `y` that it had not seen then, `rival`
-        those of another model. The error is a noise that falls with the number of rows, plus what
-        the rival shows to be missing: how far its differences to the model explain what the model
-        leaves open. With the differences d = rival - p, the mean of sum_k (y_k - p_k) d_k is that
-        of sum_k (t_k - p_k) d_k, whatever the rival is. `n_kinds` is that of the model's step.
+        `proba` are its probabilities p for rows of the classes y that it had not seen then, `rival`
+        those of another model, q. With t the true probabilities and means over rows and classes,
+
+            E (t - p)^2 = E (t - p) (q - p) + E (t - p) (t - q)
+
+        The first term is known, since y - p is t - p on average: what the rival finds that the
+        model misses. The second is what both miss. It is taken to be a share of E (q - p)^2, the
+        larger, the more alike both err (`Step.independence`), and the smaller, the fewer of the
+        training rows the rival has learnt from.
         """
         share = proba * (1.0 - proba) * weight[:, None]
-        left = np.eye(proba.shape[1])[y] - proba
+        apart, left = rival - proba, np.eye(proba.shape[1])[y] - proba
         total = max(float(share.sum()), 1e-12)
-        missed = max(float((weight[:, None] * left * (rival - proba)).sum()) / total, 0.0)
-        mean = np.average(proba, axis=0, weights=weight)
-        explained = (weight[:, None] * (proba - mean) ** 2).sum() / weight.sum()
-        skill = float(explained / max((mean * (1.0 - mean)).sum(), 1e-12))
-        noise = find_noise(n_rows, proba.shape[1], skill) * n_kinds**NOISE_OF_KINDS
-        error = min(noise + MISSED * missed, MAX_ERROR)
+        missed = max(float((weight[:, None] * left * apart).sum()) / total, 0.0)
+        differs = float((weight[:, None] * apart**2).sum()) / total
+        differs *= min(len(y) / max(n_rows, 1.0), 1.0)
+        noise = ROWS_OF_NOISE / max(n_rows, 1.0)
+        error = min(missed + SHARED / independence * differs + noise, MAX_ERROR)
         root = float((share * np.sqrt(proba * (1.0 - proba) + LEAST_OPEN)).sum()) / total
         return cls(error, max(root, 1e-3))
 
@@ -154,16 +148,6 @@ def _find_lower_end(proba: Floats, inverse: Floats, z: float) -> Floats:
     spread = z * z * inverse
     reach = np.sqrt(spread * np.maximum(p * (1.0 - p) + 0.25 * spread, 0.0))
     return np.asarray(np.maximum((p + 0.5 * spread - reach) / (1.0 + spread), 0.0))
-
-
-def find_noise(n_rows: float, n_classes: int, skill: float) -> float:
-    """Return the error of models of so many rows and classes that miss nothing a rival finds.
-
-    `skill` is the share of the variance of the classes that they explain.
-    """
-    by_rows = (max(n_rows, 1.0) / 1_000.0) ** NOISE_OF_ROWS
-    by_skill = (skill + LEAST_SKILL) ** NOISE_OF_SKILL
-    return float(NOISE * by_rows * by_skill * max(n_classes - 1, 1) ** NOISE_OF_CLASSES)
 
 
 def find_deviations(level: float) -> float:

@@ -50,8 +50,8 @@ class Pool(Step):
         return len(self.intercept)
 
     @property
-    def n_kinds(self) -> int:
-        return max(len(self.members), 1)
+    def independence(self) -> float:
+        return max(float(len(self.members)), 1.0)
 
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         probabilities = [member.predict(columns, n_threads) for member in self.members]
@@ -111,8 +111,8 @@ class Boosted(Step):
         return self.base.n_classes
 
     @property
-    def n_kinds(self) -> int:
-        return self.base.n_kinds
+    def independence(self) -> float:
+        return self.base.independence
 
     @property
     def n_folds(self) -> int:

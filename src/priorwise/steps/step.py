@@ -42,9 +42,12 @@ class Step(Record):
         return self.lengths["n_classes"]
 
     @property
-    def n_kinds(self) -> int:
-        """Number of models of different kinds that are pooled; here one."""
-        return 1
+    def independence(self) -> float:
+        """How little the errors have in common with those of boosted trees; here one.
+
+        Intervals are measured with boosted trees. Members of a pool err apart: it has their number.
+        """
+        return 1.0
 
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         """Return class probabilities of rows, of shape (n_rows, n_classes)."""

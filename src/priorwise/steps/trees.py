@@ -87,6 +87,11 @@ class Trees(Step):
         """Number of trees."""
         return self.trees.n_trees
 
+    @property
+    def independence(self) -> float:
+        # Half of one, as measured with the constants of intervals.
+        return 0.5
+
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         proba = self.sum(columns, n_threads)
         if not self.normalise:
