@@ -8,6 +8,10 @@ import pytest
 from priorwise.data.tables import Columns
 from priorwise.steps.intervals import (
     CONTINUITY,
+    FOR_ALL,
+    FOR_NEAR,
+    N_BINS,
+    N_SHARED,
     SHARED,
     Calibration,
     draw_noise,
@@ -78,10 +82,26 @@ def test_noise_of_rows_goes_together_as_far_as_their_features_do() -> None:
     codes = np.array([[0, 0, 0, 1], [0, 0, 0, 1]], dtype=np.int32)
     values = np.array([[0.0, 0.0, 0.0, 9.0], [0.0, 0.0, np.nan, 9.0]])
     columns = Columns(codes, values, np.array([True, True, False, False]))
+    proba = np.array([[0.2, 0.8], [0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])
     noise = np.concatenate(
-        [draw_noise(columns, 50, 2, np.random.default_rng(i)) for i in range(80)]
+        [
+            draw_noise(columns, proba, Calibration(0.1), 50, np.random.default_rng(i))
+            for i in range(80)
+        ]
     )
     np.testing.assert_array_equal(noise[:, 0], noise[:, 1])
     correlation = np.corrcoef(noise[..., 0], rowvar=False)
-    np.testing.assert_allclose(correlation[0, 2:], [0.75**4, 0.0], rtol=0, atol=0.05)
+    np.testing.assert_allclose(correlation[0, 2:], [0.75**N_SHARED, 0.0], rtol=0, atol=0.05)
     np.testing.assert_allclose(noise.std(axis=0), 1.0, rtol=0, atol=0.05)
+
+
+def test_the_mean_of_all_rows_errs_as_a_share_among_the_rows_of_training(
+    rng: np.random.Generator,
+) -> None:
+    values, proba = rng.normal(size=(4, 3_000)), rng.dirichlet(np.ones(2), 3_000)
+    columns = Columns(np.zeros((0, 3_000), dtype=np.int32), values, np.zeros(4, dtype=bool))
+    calibration = Calibration(0.2, n_rows=400.0)
+    noise = draw_noise(columns, proba, calibration, 2_000, rng)
+    np.testing.assert_allclose(noise.std(axis=0), 1.0, rtol=0, atol=0.1)
+    of_mean = FOR_ALL + FOR_NEAR / N_BINS
+    assert noise.mean(axis=1).var() == pytest.approx(of_mean / (0.2 * 400.0), rel=0.15)

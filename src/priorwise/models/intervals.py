@@ -167,5 +167,6 @@ def sample_proba(
     columns = model.read_rows(X)
     proba = model.step_.predict(columns, model.n_threads)
     generator = np.random.default_rng(draw_seed(random_state))
-    noise = draw_noise(columns, int(n_draws), proba.shape[1], generator)
-    return take_calibration(model).draw(proba, noise, generator)
+    calibration = take_calibration(model)
+    noise = draw_noise(columns, proba, calibration, int(n_draws), generator)
+    return calibration.draw(proba, noise, generator)

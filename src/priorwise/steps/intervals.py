@@ -42,9 +42,13 @@ CONTINUITY = 0.2
 probabilities of which less than a row is known would not reach zero."""
 DRAW_SPREAD = 0.5
 """Standard deviation of the logarithm of the size of the errors of a draw, for the same reason."""
-N_PARTITIONS, N_SHARED, N_BINS = 32, 4, 8
+N_PARTITIONS, N_SHARED, N_BINS = 32, 8, 8
 """Partitions of the rows that noise is the mean of, the features that the rows of a part share, and
-the equally large parts of the values of a number."""
+the equally large parts of the values of a number or of a probability."""
+FOR_ALL, FOR_NEAR = 0.5, 6.0
+"""Parts of the variance of a draw that all rows have in common, and that rows of near probabilities
+have, as multiples of that of the mean of so many rows as there were in training: the mean error of
+all rows, and that of an eighth of them, are then those of the tables `DESIGN`."""
 MAX_ERROR = 100.0
 
 
@@ -54,16 +58,18 @@ class Calibration(Record):
 
     One over the rows that the probability p of a class is worth is `error` / `root` times
     sqrt(p (1 - p) + LEAST_OPEN): probabilities near zero or one are worth more rows. `root` is the
-    mean of that square root, weighted by p (1 - p).
+    mean of that square root, weighted by p (1 - p). `n_rows` is the number of training rows.
     """
 
     error: float = number(least=0.0)
     root: float = number(least=1e-3, default=0.5)
+    n_rows: float = number(least=0.0, default=1e9)
 
     @classmethod
     def guess(cls, n_rows: float) -> Calibration:
         """Return that of a model whose errors on rows it had not seen are not known."""
-        return cls(min(USUAL_ERROR * (1_000.0 / max(n_rows, 1.0)) ** 0.5, MAX_ERROR))
+        error = min(USUAL_ERROR * (1_000.0 / max(n_rows, 1.0)) ** 0.5, MAX_ERROR)
+        return cls(error, n_rows=n_rows)
 
     @classmethod
     def measure(
@@ -97,7 +103,7 @@ class Calibration(Record):
         noise = ROWS_OF_NOISE / max(n_rows, 1.0)
         error = min(missed + SHARED / independence * differs + noise, MAX_ERROR)
         root = float((share * np.sqrt(proba * (1.0 - proba) + LEAST_OPEN)).sum()) / total
-        return cls(error, max(root, 1e-3))
+        return cls(error, max(root, 1e-3), n_rows)
 
     def invert_rows(self, proba: Floats) -> Floats:
         """Return one over the rows that each probability is worth."""
@@ -157,22 +163,35 @@ def find_deviations(level: float) -> float:
 
 
 def draw_noise(
-    columns: Columns, n_draws: int, n_classes: int, generator: np.random.Generator
-) -> NDArray[np.float64]:
+    columns: Columns,
+    proba: Floats,
+    calibration: Calibration,
+    n_draws: int,
+    generator: np.random.Generator,
+) -> Floats:
     """Return standard normals (n_draws, n_rows, n_classes) that go together for similar rows.
 
-    Rows that agree in a share h of the features have the correlation h^`N_SHARED`: each of several
-    partitions has a normal for every combination of values of so many features drawn at random.
-    Numbers agree if they are in the same part of the values that the rows have.
+    The mean error of all rows is that of shares that are counted among the rows of training: one
+    normal of small variance is common to all rows, and a larger one to rows of near probabilities.
+    In the rest, rows that agree in a share h of the features have the correlation h^`N_SHARED`:
+    each of several partitions has a normal for every combination of values of so many features
+    drawn at random. Numbers agree if they are in the same part of the values that the rows have.
     """
+    (n_rows, n_classes), shape = proba.shape, (n_draws, 1, proba.shape[1])
+    of_mean = 1.0 / max(calibration.n_rows * calibration.error, FOR_ALL + FOR_NEAR)
+    for_all, for_near = FOR_ALL * of_mean, FOR_NEAR * of_mean
+    noise = np.zeros((n_draws, n_rows, n_classes))
     codes = [*columns.nominal_codes, *map(_bin_values, columns.values)]
-    noise = np.zeros((n_draws, columns.n_rows, n_classes))
     for _ in range(N_PARTITIONS):
         chosen = generator.integers(len(codes), size=N_SHARED) if codes else np.zeros(0, np.int64)
-        shared = hash_rows([codes[i] for i in chosen], np.zeros(columns.n_rows, dtype=np.int32))
+        shared = hash_rows([codes[i] for i in chosen], np.zeros(n_rows, dtype=np.int32))
         distinct, place = np.unique(shared, return_inverse=True)
         noise += generator.standard_normal((n_draws, len(distinct), n_classes))[:, place]
-    return noise / np.sqrt(N_PARTITIONS)
+    noise *= np.sqrt(max(1.0 - for_all - for_near, 0.0) / N_PARTITIONS)
+    for k in range(n_classes):
+        near = generator.standard_normal((n_draws, N_BINS + 1))
+        noise[:, :, k] += np.sqrt(for_near) * near[:, _bin_values(proba[:, k])]
+    return np.asarray(noise + np.sqrt(for_all) * generator.standard_normal(shape))
 
 
 def _bin_values(values: NDArray[np.float64]) -> NDArray[np.int32]:
