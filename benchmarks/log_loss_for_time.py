@@ -206,7 +206,7 @@ def draw(summary: dict[str, tuple[float, float]], path: Path) -> None:
         # of near points stand to the left and to the right.
         near = [
             other for other, (also, least) in summary.items()
-            if other != name and 0.5 < also / seconds < 2.0 and abs(least - loss) < 0.02
+            if other != name and 0.25 < also / seconds < 4.0 and abs(least - loss) < 0.02
         ]  # fmt: skip
         side = "center" if not near else "right" if seconds < summary[near[0]][0] else "left"
         axes.annotate(
