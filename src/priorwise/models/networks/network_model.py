@@ -123,9 +123,9 @@ N_BLOCKS = N_FOLDS
 MIN_ROWS = tuple(160 // 2**i for i in range(8))
 """Candidate thresholds: contexts with fewer rows than the chosen one are dropped."""
 CONTEXT_TOLERANCE = 5e-3
-"""Share of the log-loss of a network that dropped contexts may cost. In the flagship it is
-nothing: its log-loss is 0.9999 (standard error 0.0001) of that with 0.001 on 13 sets of 550 to 1,500 rows.
-A file of 5,000 rows of 28 numbers has 7 MB instead of 17 (2026-11)."""
+"""Share of the log-loss of a network that dropped contexts may cost. The flagship loses nothing:
+its log-loss is 0.9999 (standard error 0.0001) of that with 0.001 on 13 sets of 550 to 1,500
+rows, and the file of 5,000 rows of 28 numbers has 7 MB instead of 17 (2026-11)."""
 
 MIN_SCORED_ROWS, MAX_SCORED_ROWS = 150, 2_500
 """Smallest and largest number of rows that the weights of a network are fitted on, if the table
