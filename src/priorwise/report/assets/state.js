@@ -60,4 +60,8 @@ function percents(lower, upper) {
   return `${percent(lower, digits).slice(0, -1)} to ${percent(upper, digits)}`;
 }
 
-const signed = (x) => (x < 0 ? "\u2212" : "+") + Math.abs(x).toFixed(2);
+// Zero has no sign.
+function signed(x) {
+  const text = Math.abs(x).toFixed(2);
+  return Number(text) === 0 ? text : (x < 0 ? "\u2212" : "+") + text;
+}
