@@ -12,7 +12,7 @@ from priorwise.common.texts import MANY, count, show_percent
 from priorwise.counts.packed_trees import EQUAL_BIT, MISSING_BIT, expand_rows
 from priorwise.report.html import paragraph, section, zoomed
 from priorwise.report.scores import member_table
-from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text, show_number
+from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees.decision_tree import describe_branch
 
@@ -122,7 +122,6 @@ def _read_binary(model: Any, step: Trees, rows: Any, node: int, condition: str, 
             conditions = [f"{name} \u2260 {label}", f"{name} = {label}"]
         else:
             limit = model.encoder_.name_threshold(feature, threshold, digits=4)
-            limit = show_number(float(limit)) if "e+" in limit else limit
             lower, upper = f"{name} \u2264 {limit}", f"{name} > {limit}"
             conditions = [lower, upper + (" or missing" if split & MISSING_BIT else "")]
         result.below = [

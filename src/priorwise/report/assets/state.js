@@ -43,7 +43,7 @@ function showValue(feature, value) {
     return text.endsWith("T00:00:00.000Z") ? text.slice(0, 10) : text.slice(0, 16).replace("T", " ");
   }
   if (typeof value !== "number") return String(value);
-  const text = String(Number(value.toPrecision(6))), [digits, power] = text.split("e");
+  const text = String(Math.abs(value) < 1e6 ? Number(value.toPrecision(6)) : Math.round(value)), [digits, power] = text.split("e");
   return power ? `${digits}\u00b710${power.replace(/./g, (one) => RAISED[one] ?? "")}` : text;
 }
 
