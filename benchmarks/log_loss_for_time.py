@@ -2,15 +2,17 @@
 
     python benchmarks/log_loss_for_time.py DATA --out RUNS.csv [--models fast,xgboost,...]
                                            [--sets 20] [--least 100] [--most 2000] [--seconds 30]
-    python benchmarks/log_loss_for_time.py --draw RUNS.csv --figure FIGURE.svg [--models ...]
+    python benchmarks/log_loss_for_time.py --draw RUNS.csv [--figure docs/log_loss_for_time.png]
+                                           [--readme README.md] [--models ...]
 
 DATA is a folder of ARFF files (by default that in the environment variable PRIORWISE_DATA). Of its
 files with --least to --most rows, sorted by name, --sets are taken at even distances. Half of the
 rows of each are learnt, the others predicted; rows of classes with fewer than ten rows are left
 out. All models have the same halves and one thread. Runs are added to RUNS.csv, so that libraries
 that cannot be installed together can run one after the other; runs that it holds are not repeated.
-The table and the figure show geometric means over the sets that all the models have. The runs of
-the page are docs/results/log_loss_for_time.csv.
+The table and the figure show geometric means over the sets that all the models have; --readme puts
+the table in the place of the first one of a page. The runs of README are
+docs/results/log_loss_for_time.csv.
 
 "tuned" boosting draws settings at random for --seconds of the processor and is fitted with the best
 of them, as in `equal_time.py`. AutoGluon has the preset "best_quality" and the time in its name.
@@ -21,6 +23,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -193,6 +196,30 @@ def summarise(path: Path, wanted: list[str]) -> dict[str, tuple[float, float]]:
     return result
 
 
+def write_table(path: Path, wanted: list[str]) -> str:
+    """Return the means as Markdown, and on how many sets a library beats the default effort."""
+    summary = summarise(path, wanted)
+    losses = {(one["model"], one["set"]): float(one["log_loss"]) for one in read_runs(path)}
+    names = {name for _, name in losses if all((model, name) in losses for model in summary)}
+    head = f"lower on, of {len(names)} sets"
+    lines = [f"| | log-loss | seconds | {head} |", "|---|---|---|---|"]
+    for model, (seconds, loss) in summary.items():
+        n_lower = sum(losses[model, name] < losses["balanced", name] for name in names)
+        name = f'`PriorwiseClassifier("{model}")`' if model in EFFORTS else MODELS[model][0]
+        lower = "" if model == "balanced" else str(n_lower)
+        if model == "balanced":
+            name = "**`PriorwiseClassifier()`**"
+        digits = 2 if seconds < 1.0 else 1 if seconds < 10.0 else 0
+        lines.append(f"| {name} | {loss:.3f} | {seconds:.{digits}f} | {lower} |")
+    return "\n".join(lines) + "\n"
+
+
+def replace_table(page: Path, table: str) -> None:
+    """Put a table in the place of the first one of a page."""
+    text = page.read_text()
+    page.write_text(re.sub(r"^\|.*?\n(?!\|)", lambda _: table, text, count=1, flags=re.M | re.S))
+
+
 def draw(summary: dict[str, tuple[float, float]], path: Path) -> None:
     """Draw log-loss over seconds."""
     from matplotlib.figure import Figure
@@ -217,10 +244,12 @@ def draw(summary: dict[str, tuple[float, float]], path: Path) -> None:
     axes.plot(*zip(*own, strict=True), color="#0b6e4f", linewidth=1.0, label="priorwise")
     axes.legend(frameon=False, loc="lower right")
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("seconds to fit, geometric mean")
     axes.set_ylabel("log-loss, geometric mean")
     axes.margins(x=0.2, y=0.15)
-    figure.savefig(path)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=130)
 
 
 def main() -> None:
@@ -234,12 +263,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30.0, help="to tune a booster")
     parser.add_argument("--draw", type=Path, help="CSV of runs to draw")
     parser.add_argument("--figure", type=Path)
+    parser.add_argument("--readme", type=Path, help="page whose first table is replaced")
     given = parser.parse_args()
     models = given.models.split(",")
     if given.draw is not None:
         summary = summarise(given.draw, models)
         if given.figure is not None:
             draw(summary, given.figure)
+        if given.readme is not None:
+            replace_table(given.readme, write_table(given.draw, models))
         return
     known = {(one["model"], one["set"]) for one in read_runs(given.out)}
     every = list(read_sets(Path(given.data), 10**6, given.least, given.most))

@@ -13,16 +13,17 @@ from priorwise import TANClassifier
 from priorwise.explain import plot_network
 
 data = load_wine(as_frame=True)
-X = data.data.rename(columns={"od280/od315_of_diluted_wines": "od280_od315"})
+names = ["alcohol", "malic_acid", "ash", "magnesium", "flavanoids", "color_intensity", "hue"]
+X = data.data[[*names, "proline"]]
 y = data.target_names[data.target]
 model = TANClassifier().fit(X, y)
 
 # %%
 # Each feature depends on the class and on at most one other feature.
 
-figure, axis = plt.subplots(figsize=(9.5, 4.6), layout="constrained")
+figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
 plot_network(model, ax=axis)
-axis.set_title("Arcs that tree-augmented naive Bayes learnt from 178 wines")
+axis.set_title("What tree-augmented naive Bayes learnt from 178 wines")
 
 # %%
 # The table of one feature: p(bin of flavanoids | class, parent), with the rows behind each line.

@@ -24,8 +24,8 @@ data = load_iris()
 X, y = data.data, data.target_names[data.target]
 model = ProbabilityTreeClassifier("m-branch", criterion="gain", max_depth=3).fit(X, y)
 
-figure, axis = plt.subplots(figsize=(9.5, 5), layout="constrained")
-plot_tree(model, ax=axis)
+figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
+plot_tree(model, max_depth=2, ax=axis)
 axis.set_title("x2 is the length of the petals, x3 their width")
 
 # %%

@@ -22,12 +22,11 @@ y = data.target_names[data.target]
 model = TANClassifier().fit(X, y)
 
 # %%
-# What two features contribute by their value, as a picture:
+# What a feature contributes by its value, as a picture:
 
 overview = model.explain_global(X)
-figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained", sharey=True)
-plot_shape(overview, "petal length", ax=axes[0])
-plot_shape(overview, "petal width", ax=axes[1])
+figure, axis = plt.subplots(figsize=(6.4, 4), layout="constrained")
+plot_shape(overview, "petal length", ax=axis)
 
 # %%
 # The same model to try. In a notebook `model.explorer` writes a file that a browser opens.

@@ -43,6 +43,21 @@ def test_versions_in_metadata_package_and_citation_agree() -> None:
     assert project["version"] == priorwise.__version__ == cited
 
 
+def test_contributing_names_every_layer_and_import_linter_knows_every_module() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    for contract in project["tool"]["importlinter"]["contracts"]:
+        if contract["type"] != "layers":
+            continue
+        named = [name for line in contract["layers"] for name in line.split(" | ")]
+        assert [name for name in named if f"`{name}`" not in page] == []
+        (package,) = contract["containers"]
+        folder = ROOT / "src" / Path(*package.split("."))
+        modules = {one.name for one in folder.iterdir() if (one / "__init__.py").exists()}
+        modules |= {one.stem for one in folder.glob("*.py") if package != "priorwise"}
+        assert set(named) == modules - {"__init__"}
+
+
 def test_appendices_stand_at_the_end_of_pages() -> None:
     n_appendices = 0
     for page in (ROOT / "docs").rglob("*.md"):

@@ -42,3 +42,14 @@ def test_wins_and_losses_are_counted_from_the_files_scores(writer, tmp_path):
     assert "| x : y | 2-0-1 | 1.0000 | 9-0-0 |" in page
     assert "| x | 0.1667 |" in page
     assert "Data sets (3): a, b, c." in page
+
+
+def test_the_table_of_the_readme_is_that_of_its_runs(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    script = importlib.import_module("log_loss_for_time")
+    page = (ROOT / "README.md").read_text()
+    (table,) = re.findall(r"^\| \| log-loss .*?\n(?!\|)", page, re.M | re.S)
+    shown = [name for name, (text, _) in script.MODELS.items() if f"| {text} |" in table]
+    runs = ROOT / "docs" / "results" / "log_loss_for_time.csv"
+    assert len(shown) >= 8
+    assert table == script.write_table(runs, ["fast", "balanced", *shown])

@@ -13,6 +13,15 @@ for (const one of document.querySelectorAll("body *")) {
   if (isCut && !one.matches("svg, input, select")) problems.push(`cut off: ${name(one)} ${one.scrollWidth} > ${one.clientWidth}`);
   if (box.right > root.clientWidth + 1 || box.left < -1) problems.push(`outside: ${name(one)}`);
 }
+// Fields of dates have room for a whole date.
+for (const field of document.querySelectorAll("input[type^=date]")) {
+  if (!isShown(field)) continue;
+  const whole = field.cloneNode();
+  whole.style.cssText = "width: max-content; max-width: none; position: absolute";
+  field.parentNode.append(whole);
+  if (field.offsetWidth < whole.offsetWidth - 1) problems.push(`cut off: ${field.type} ${field.offsetWidth} < ${whole.offsetWidth}`);
+  whole.remove();
+}
 // Texts of a picture stay in it and do not lie on each other.
 for (const picture of document.querySelectorAll("svg")) {
   if (!isShown(picture)) continue;

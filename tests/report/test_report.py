@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
@@ -130,6 +131,33 @@ def test_importance_is_the_mean_size_of_contributions(page: Page, table: Any) ->
     assert [line[0] for line in lines] == [names[i] for i in overall.ranking]
     shown = [float(line[1]) for line in lines]
     assert shown == pytest.approx(overall.importance[overall.ranking], abs=5e-3)
+
+
+def test_of_many_features_the_less_important_ones_are_folded(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 70)), columns=[f"f{i}" for i in range(70)])
+    y = np.where(X["f3"] + X["f5"] > 0, "yes", "no")
+    model = KDBClassifier().fit(X, y)
+    model.report(X, y, tmp_path / "page.html")
+    page = Page(tmp_path / "page.html")
+    assert "Of its 70 features the 20 that come first in it are shown." in page.text
+    overall = model.explain_global(X)
+    ranked = [overall.explanation.feature_names[i] for i in overall.ranking]
+    lines = [line[0] for line in page.tables["features"] if line[0] != "feature"]
+    assert lines == ranked
+    shown, folded = page.text.split("<details>", 1)
+    assert f">{ranked[19]}</td>" in shown
+    assert folded.startswith("<summary>50 features that matter less</summary>")
+
+
+def test_the_classifier_beside_the_model_says_nothing_of_the_columns(tmp_path: Path) -> None:
+    X = pd.DataFrame({"key": [f"k{i:03}" for i in range(400)], "a": np.arange(400) % 7})
+    y = np.where(X["a"] > 3, "yes", "no")
+    with pytest.warns(UserWarning, match="'key' has 200 different labels"):
+        model = NaiveBayesClassifier().fit(X[:200], y[:200])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.report(X[200:], y[200:], tmp_path / "page.html")
 
 
 def test_the_worst_rows_come_first(page: Page, table: Any) -> None:

@@ -109,6 +109,14 @@ def test_the_measure_sees_what_is_wrong(driver: Any, look: Any, pages: dict[str,
         assert problem in found
 
 
+def test_the_measure_sees_dates_without_room(
+    driver: Any, look: Any, pages: dict[str, Path]
+) -> None:
+    look(pages["explorer of two"], "wide")
+    driver.execute_script("document.querySelector('input[type=date]').style.width = '6.5rem'")
+    assert "cut off: date" in " ".join(driver.execute_script(MEASURE, False))
+
+
 def test_typed_costs_move_the_threshold_and_its_sentences(
     driver: Any, look: Any, pages: dict[str, Path]
 ) -> None:

@@ -18,7 +18,7 @@ from priorwise.report.explorer import FeatureValues
 from priorwise.report.groups import find_groups
 from priorwise.report.report import choose_probabilities
 from priorwise.report.thresholds import GRID, Decisions
-from priorwise.report.verdict import find_trust
+from priorwise.report.verdict import find_trust, verdict_section
 
 SETS = {"rare": (1500, 0.1), "common": (600, 0.45), "three classes": (600, 0.3)}
 
@@ -72,6 +72,17 @@ def test_a_person_can_decide_from_the_verdict(name: str, tmp_path: Path) -> None
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "predictions of “state”" in page
     assert "clinic.csv, " in page
+
+
+def test_a_ranking_with_one_mistake_is_not_called_perfect() -> None:
+    y = np.repeat([0, 1], 200)
+    p = np.linspace(0.01, 0.99, 400)
+    p[[199, 200]] = p[[200, 199]]
+    proba = np.column_stack([1 - p, p])
+    decisions = Decisions.count(["no", "yes"], 1, y, proba)
+    text = verdict_section(["no", "yes"], y, proba, decisions, [], (0.3, 0.7), "")
+    assert "It ranks very well (AUC over .99)" in text
+    assert "the right one first in more than 99% of the cases" in text
 
 
 def test_counts_of_thresholds_are_those_of_the_rows() -> None:

@@ -41,17 +41,29 @@ def count(number: float, noun: str, plural: str | None = None) -> str:
     return f"{number:,.15g} {noun if number == 1 else plural or noun + 's'}"
 
 
-def show_plain(number: float) -> str:
-    """Return a number in plain characters, of at least six digits and without powers of ten.
+def show_value(number: float, digits: int = 6) -> str:
+    """Return a value with so many digits, and without powers of ten; a date as a date.
 
-    >>> show_plain(2195650.0), show_plain(-0.00003515), show_plain(59.0), show_plain(1e-12)
-    ('2,195,650', '-0.00003515', '59', '1e-12')
+    >>> show_value(2195650.25), show_value(-0.00003515), show_value(0.5), show_value(1e-12)
+    ('2195650', '-0.00003515', '0.5', '1e-12')
     """
-    size = abs(number)
-    if size and not 1e-6 <= size < 1e15:
-        return f"{number:g}"
-    rounded = round(number) if size >= 1e6 else float(f"{number:.6g}")
-    return f"{rounded:,.12f}".rstrip("0").rstrip(".")
+    text = f"{number:.{digits}g}"
+    if "e" not in text or not 1e-9 <= abs(number) < 1e15:
+        return text
+    return f"{number:.0f}" if abs(number) >= 1.0 else format(Decimal(text), "f")
+
+
+def show_plain(number: float) -> str:
+    """Return a number as `show_value` does, with marks of thousands from 10,000 on.
+
+    >>> show_plain(2195650.0), show_plain(-0.00003515), show_plain(1990.0), show_plain(1e-12)
+    ('2,195,650', '-0.00003515', '1990', '1e-12')
+    """
+    text = show_value(number)
+    if not 1e4 <= abs(number) < 1e15:
+        return text
+    whole, point, part = text.partition(".")
+    return f"{int(whole):,}{point}{part}"
 
 
 def say_missing(names: Sequence[str], role: str = "column") -> str:
@@ -82,6 +94,16 @@ def show_percent(share: float, digits: int = 1) -> str:
     ('25.0%', '<0.1%', '>99.9%', '>99%')
     """
     return f"{_show(100.0 * share, 100, digits)}%"
+
+
+def say_percent(share: float, digits: int = 0) -> str:
+    """Return a share in percent as a sentence has it.
+
+    >>> say_percent(0.25), say_percent(0.999)
+    ('25%', 'more than 99%')
+    """
+    text = show_percent(share, digits)
+    return text.replace("<", "less than ").replace(">", "more than ")
 
 
 def _show(value: float, whole: int, digits: int) -> str:

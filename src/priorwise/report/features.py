@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from priorwise.common.numeric import log_loss
 from priorwise.common.texts import count, show_percent
-from priorwise.report.html import Number, figure, grid, paragraph, section, table
+from priorwise.report.html import Number, figure, grid, long_table, paragraph, section, table
 from priorwise.report.svg import (
     COLOURS,
     DASHES,
@@ -88,8 +88,9 @@ def importance_section(overall: Any, permuted: Floats | None, n_rows: int) -> st
         if len(permuted) < len(names):
             note += " The parts of a date are shuffled with its column."
     return section(
-        "features", "Which features matter", table(heads, lines), paragraph(note, "soft")
-    )
+        "features", "Which features matter",
+        long_table(heads, lines, "features that matter less"), paragraph(note, "soft"),
+    )  # fmt: skip
 
 
 def _bar(share: float, name: str) -> Picture:
@@ -144,14 +145,14 @@ def shape_section(
             continue
         draw = _draw_numbers if shape.is_numeric else _draw_labels
         figures.append(draw(shape, features[i], labels, classes))
-    of = f" for {labels[event]}" if n_classes == 2 else ""
+    of = f" for \u201c{labels[event]}\u201d" if n_classes == 2 else ""
     key = ""
     if n_classes > 2:
         key = _legend([labels[k] for k in classes])
     left_out = len(overall.ranking) - len(figures)
     note = f"What a feature adds to the log-odds{of} at each of its values, on average. "
     note += (
-        "Where a band or thin lines are shown, 80 % of the rows lie within; they are wide where "
+        "Where a band or thin lines are shown, 80% of the rows lie within; they are wide where "
         "other features decide what the value means. Grey: how often values occur."
     )
     if left_out > 0:

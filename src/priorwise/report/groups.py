@@ -122,7 +122,7 @@ def group_section(groups: list[Group]) -> str:
         how = "low" if g.happened > g.said else "high"
         about = ["predicted worse"] * g.is_marked + [f"probability too {how}"] * g.is_biased
         lines.append([g.name, g.n_rows, *losses, *shares, " and ".join(about) or "no"])
-    label = groups[0].label
+    label = f"\u201c{groups[0].label}\u201d"
     heads = ["rows where", "rows", "log-loss", "elsewhere", f"mean probability of {label}",
              f"share of {label}", "more than chance"]  # fmt: skip
     note = (

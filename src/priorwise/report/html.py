@@ -8,6 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from priorwise.common.texts import MANY
 from priorwise.report.svg import Picture, show_number
 
 MAX_SHORT = 22
@@ -40,6 +41,15 @@ def table(heads: Sequence[str], lines: Sequence[Sequence[Any]], caption: str = "
     is_wide = len(heads) > MAX_NARROW or needed > MAX_NARROW_TEXT
     kind = ' class="cards"' if is_wide else ""
     return f'<div class="wide"><table{kind}>{content}</table></div>'
+
+
+def long_table(heads: Sequence[str], lines: Sequence[Sequence[Any]], rest: str) -> str:
+    """Return a table; of more than 2 `MANY` lines, all but `MANY` are folded, and called `rest`."""
+    if len(lines) <= 2 * MANY:
+        return table(heads, lines)
+    title = f"<summary>{len(lines) - MANY:,} {escape(rest)}</summary>"
+    folded = f"<details>{title}{table(heads, lines[MANY:])}</details>"
+    return table(heads, lines[:MANY]) + folded
 
 
 def _cell(value: Any, head: str) -> str:

@@ -16,7 +16,7 @@ from scipy.stats import entropy
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.files import open_whole
-from priorwise.common.texts import count, show_percent
+from priorwise.common.texts import SEVERAL, count, show_percent
 from priorwise.common.validation import check_number
 from priorwise.report.features import (
     importance_section,
@@ -25,7 +25,7 @@ from priorwise.report.features import (
     shape_section,
 )
 from priorwise.report.groups import find_groups, group_section
-from priorwise.report.html import Number, paragraph, read_asset, section, table
+from priorwise.report.html import Number, long_table, paragraph, read_asset, section
 from priorwise.report.rows import JudgedRows, row_sections
 from priorwise.report.scores import (
     MAX_CLASSES,
@@ -79,13 +79,15 @@ def value_section(model: Any, X: Any, features: list[FeatureValues]) -> str:
             lines.append([schema.name, span, *cells])
     heads = ["feature", "in training", "missing in training", "missing here", "unseen here"]
     heads.append("outside the range here")
-    note = " ".join(checked.problems[:5]) and (
-        "Differences from training: " + "; ".join(checked.problems[:5]) + "."
-    )
+    problems = [f"<li>{escape(problem)}</li>" for problem in checked.problems[:SEVERAL]]
+    if len(checked.problems) > len(problems):
+        problems.append(f"<li>and {len(checked.problems) - len(problems):,} more</li>")
+    same = "The rows hold nothing that training did not."
     return section(
         "values", "Missing and unseen values", paragraph(f"{missing} {unseen}"),
-        table(heads, lines) if lines else paragraph("No value is missing."),
-        paragraph(note or "The rows hold nothing that training did not."),
+        long_table(heads, lines, "more features") if lines else paragraph("No value is missing."),
+        f"<p>Differences from training:</p><ul>{''.join(problems)}</ul>"
+        if problems else paragraph(same),
     )  # fmt: skip
 
 
@@ -160,7 +162,7 @@ def write_report(
             f"{f'{source}, ' if source else ''}{date.today():%-d %B %Y}, "
             f"{type(model).__name__} of priorwise {version('priorwise')}"
         ),
-        summary=escape(_describe_rows(model, labels, truth, len(features))),
+        summary=escape(_describe_rows(model, labels, truth)),
         links=" ".join(f'<a href="#{name}">{title}</a>' for name, title in titles),
         style=read_asset("page.css") + read_asset("report.css"),
         script=read_asset("thresholds.js") if decisions else "",
@@ -192,15 +194,15 @@ def _list_decisions(
     return [Decisions.count(labels, k, truth, proba) for k in shown if 0 < counts[k] < len(truth)]
 
 
-def _describe_rows(model: Any, labels: list[str], truth: NDArray[np.intp], n_features: int) -> str:
+def _describe_rows(model: Any, labels: list[str], truth: NDArray[np.intp]) -> str:
     shares = np.bincount(truth, minlength=len(labels)) / len(truth)
     common = np.argsort(-shares, kind="stable")[:5]
     classes = ", ".join(f"\u201c{labels[k]}\u201d ({show_percent(shares[k], 0)})" for k in common)
     more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
     return (
         f"Learnt from {count(float(np.sum(model.class_count_)), 'row')} with "
-        f"{count(n_features, 'feature')}; judged on {count(len(truth), 'row')} of {len(labels)} "
-        f"classes: {classes}{more}."
+        f"{count(model.n_features_in_, 'feature')}; judged on {count(len(truth), 'row')} of "
+        f"{len(labels)} classes: {classes}{more}."
     )
 
 

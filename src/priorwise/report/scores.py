@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from html import escape
 from typing import Any
 
@@ -83,13 +84,13 @@ def score_section(
         scores = summarise(truth, predicted)
         auc = float(hand_till_auc(truth, predicted, labels=np.arange(len(shares))))
         shown = [Number(show_interval(*score)) for score in scores.values()]
-        cells.append([name, *shown, Number(f"{auc:.4f}"), len(truth)])
+        cells.append([name, *shown, Number(show_probability(auc)), len(truth)])
     heads = ["", *summarise(y, proba), AUC, "rows"]
     return section(
         "scores", "How good it is",
         table(heads, cells),
         paragraph(
-            "Lower is better, but for the area under the ROC curve (AUC). \u00b1 is half of a 95 % "
+            "Lower is better, but for the area under the ROC curve (AUC). \u00b1 is half of a 95% "
             "interval of the mean over the rows.", "soft",
         ),
     )  # fmt: skip
@@ -139,9 +140,13 @@ def _cross_validate(baseline: Any, model: Any, X: Any, y: Classes, random_state:
     for fold in range(N_FOLDS):
         held, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         if len(held) and len(np.unique(y[others])) > 1:
-            learnt = baseline(**reading).fit(take_rows(X, others), y[others])
+            with warnings.catch_warnings():
+                # What the columns are like was said of the model itself.
+                warnings.simplefilter("ignore")
+                learnt = baseline(**reading).fit(take_rows(X, others), y[others])
+                predicted = learnt.predict_proba(take_rows(X, held))
             proba[held] = 0.0
-            proba[np.ix_(held, learnt.classes_)] = learnt.predict_proba(take_rows(X, held))
+            proba[np.ix_(held, learnt.classes_)] = predicted
     return proba
 
 
@@ -163,7 +168,7 @@ def calibration_section(
         "calibration", "Whether its probabilities can be trusted",
         paragraph(
             "A probability can be trusted if events predicted with it happen that often: the line "
-            "then lies on the diagonal. In the shaded band lie 90 % of the lines of calibrated "
+            "then lies on the diagonal. In the shaded band lie 90% of the lines of calibrated "
             "predictions for as many rows." + note
         ),
         grid(figures),
@@ -176,12 +181,13 @@ def _reliability(label: str, event: NDArray[np.bool_], p: Floats, random_state: 
     place = np.unique(np.linspace(0, len(curve.predicted) - 1, MAX_POINTS).round().astype(int))
     gap = float(np.average(np.abs(curve.observed - curve.predicted), weights=curve.weight))
     text = f"On average the line is {gap:.3f} away from the diagonal."
-    chart = Chart((360, 300), (0, 1), (0, 1), f"Reliability of the probability of {label}", text)
+    title = f"Reliability of the probability of \u201c{label}\u201d"
+    chart = Chart((360, 300), (0, 1), (0, 1), title, text)
     chart.axes("predicted probability", "observed frequency")
     chart.band(curve.predicted[place], band[0][place], band[1][place])
     chart.curve([0, 1], [0, 1], 4, stroke_width=1)
     chart.curve(curve.predicted[place], curve.observed[place])
-    return figure(chart, f"Reliability of the probability of {label}. {text}")
+    return figure(chart, f"{title}. {text}")
 
 
 def _distribution(label: str, event: NDArray[np.bool_], p: Floats) -> str:
@@ -194,7 +200,7 @@ def _distribution(label: str, event: NDArray[np.bool_], p: Floats) -> str:
         f"{show_probability(means[1], 2)} in others (dashed)."
     )
     high = max(own.max(), other.max(), 1e-9)
-    title = f"Distribution of the probability of {label}"
+    title = f"Distribution of the probability of \u201c{label}\u201d"
     chart = Chart((360, 300), (0, 1), (0, float(high)), title, text)
     chart.axes("predicted probability", "share of rows")
     steps = np.repeat(edges, 2)[1:-1]

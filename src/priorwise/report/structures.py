@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from priorwise.common.texts import count, show_percent
+from priorwise.common.texts import MANY, count, show_percent
 from priorwise.counts.packed_trees import EQUAL_BIT, MISSING_BIT, expand_rows
 from priorwise.report.html import paragraph, section, zoomed
 from priorwise.report.scores import member_table
-from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text, show_number
+from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees.decision_tree import describe_branch
 
@@ -62,15 +62,23 @@ def _list_pictures(model: Any, name: str) -> Iterator[tuple[Picture, str]]:
         rows = expand_rows(step.rows)[: step.trees.tree_start[1]]
         yield draw_tree(_read_binary(model, step, rows, 0, "all rows", 0), text), text
     elif hasattr(model, "structure_"):
-        text = f"{prefix}the network. {ARCS}"
-        yield draw_network(model.structure_, text), text
+        yield _draw_first(model.structure_, f"{prefix}the network.")
     else:
         first = next(iter(members), None)
         network = getattr(getattr(first, "model", first), "network", None)
         if network is not None:
             text = f"{prefix}the first of {count(len(members), 'network')}, each learnt with "
-            text += f"other draws. {ARCS}"
-            yield draw_network(network, text), text
+            yield _draw_first(network, f"{text}other draws.")
+
+
+def _draw_first(network: Any, text: str) -> tuple[Picture, str]:
+    """Return a picture of a network, of many features of those that come first in it."""
+    n_features = len(network.order)
+    text = f"{text} {ARCS}"
+    if n_features > 2 * MANY:
+        network = network.restrict(MANY, max(map(len, network.parents)))
+        text += f" Of its {n_features:,} features the {MANY} that come first in it are shown."
+    return draw_network(network, text), text
 
 
 def _key() -> str:
@@ -114,7 +122,6 @@ def _read_binary(model: Any, step: Trees, rows: Any, node: int, condition: str, 
             conditions = [f"{name} \u2260 {label}", f"{name} = {label}"]
         else:
             limit = model.encoder_.name_threshold(feature, threshold, digits=4)
-            limit = show_number(float(limit)) if "e+" in limit else limit
             lower, upper = f"{name} \u2264 {limit}", f"{name} > {limit}"
             conditions = [lower, upper + (" or missing" if split & MISSING_BIT else "")]
         result.below = [

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from priorwise.common.texts import show_probability
+
 COLOURS = ("--for", "--against", "--third", "--focus", "--neutral")
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2")
 """Lines of one picture differ in colour and in dashes."""
@@ -53,15 +55,15 @@ def show_decimals(value: float, digits: int) -> str:
 
 
 def show_interval(middle: float, half: float) -> str:
-    """Return a number and half of its interval, with two digits of it, at most four decimals.
+    """Return a number and half of its interval with three decimals, the sign on the second line.
 
-    >>> show_interval(0.18491, 0.00554)
-    '0.1849 \u00b1 0.0055'
+    >>> show_interval(0.18491, 0.00554).split()
+    ['0.185', '\u00b1', '0.006']
     """
     if not (np.isfinite(middle) and np.isfinite(half)):
         return show_number(middle)
-    digits = min(4, max(0, 1 - int(np.floor(np.log10(half))))) if half > 1e-5 else 4
-    return f"{middle:.{digits}f} \u00b1 {half:.{digits}f}"
+    shown = [show_probability(part) if part <= 1.0 else f"{part:.3f}" for part in (middle, half)]
+    return " \u00b1\u00a0".join(shown)
 
 
 def find_ticks(low: float, high: float, least: float = 3.0) -> list[float]:

@@ -264,7 +264,7 @@ def find_top(cost: float) -> float:
 
 
 def _draw_curves(decisions: Decisions) -> list[str]:
-    label, at = cut_text(decisions.label, 24), decisions.threshold
+    label, at = f"\u201c{cut_text(decisions.label, 24)}\u201d", decisions.threshold
     recall = decisions.found / max(decisions.n_event, 1)
     alarms = decisions.alarms / max(decisions.n_other, 1)
     said = decisions.found + decisions.alarms
@@ -345,7 +345,7 @@ def _list_lift(decisions: Decisions) -> str:
         lines.append(
             [Number(show_threshold(first)), n_first, *map(Number, [*shares, f"{lift:.1f}"])]
         )
-    heads = ["first rows", "rows", f"{decisions.label} there", "found", "lift"]
+    heads = ["first rows", "rows", f"share of \u201c{decisions.label}\u201d", "found", "lift"]
     caption = (
         "The rows of the highest probability. Lift: how many times as many of them are "
         f"\u201c{decisions.label}\u201d as of all rows."

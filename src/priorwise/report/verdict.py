@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from priorwise.common.texts import count, show_percent
+from priorwise.common.texts import count, say_percent, show_probability
 from priorwise.evaluation import hand_till_auc
 from priorwise.report.groups import Group
 from priorwise.report.html import section
@@ -117,10 +117,11 @@ def _judge_ranking(
         return f"The rows are all of one class, {labels[int(y[0])]}: they cannot show how it ranks."
     rank = next((word for least, word in RANKS if auc >= least), "hardly better than chance")
     start = f"It ranks {rank} (AUC {_short(auc)})"
+    but = "but" if auc >= RANKS[-1][0] else "and"
     if len(labels) > 2:
-        share = show_percent(float((proba.argmax(axis=1) == y).mean()), 0)
+        share = say_percent(float((proba.argmax(axis=1) == y).mean()))
         common = int(np.bincount(y).argmax())
-        simple = show_percent(float((y == common).mean()), 0)
+        simple = say_percent(float((y == common).mean()))
         return (
             f"{start} and names the class of {share} of the rows; always saying "
             f"\u201c{labels[common]}\u201d would name {simple}."
@@ -128,11 +129,13 @@ def _judge_ranking(
     said, label = decisions.p >= 0.5, f"\u201c{decisions.label}\u201d"
     found = float(said[decisions.event].mean())
     if not said.any():
-        return f"{start} but never says {label} at 50%: choose a threshold."
-    share = show_percent(found, 0)
+        return f"{start} {but} never says {label} at 50%: choose a threshold."
+    share = say_percent(found)
     if found < 0.5:
-        return f"{start} but at 50% finds only {share} of the rows of {label}: choose a threshold."
-    right = show_percent(float(decisions.event[said].mean()), 0)
+        return (
+            f"{start} {but} at 50% finds only {share} of the rows of {label}: choose a threshold."
+        )
+    right = say_percent(float(decisions.event[said].mean()))
     return (
         f"{start}; at 50% it finds {share} of the rows of {label}, and {right} of the rows that it "
         f"calls {label} are."
@@ -147,7 +150,7 @@ def _judge_probabilities(
     else:
         p, event, of = proba.ravel(), np.eye(len(labels), dtype=bool)[y].ravel(), ""
     trust = find_trust(p, event)
-    most = show_percent(trust.most, 0)
+    most = say_percent(trust.most)
     if trust.n_groups == 0:
         return "So few rows are uncertain that its probabilities cannot be judged."
     if trust.said is not None and trust.happened is not None:
@@ -156,7 +159,7 @@ def _judge_probabilities(
         if trust.most > 0.0:
             start = f"can be trusted up to {most} only"
         digits = 0 if abs(trust.said - trust.happened) >= 0.02 else 1
-        said, happened = (show_percent(p, digits) for p in (trust.said, trust.happened))
+        said, happened = (say_percent(p, digits) for p in (trust.said, trust.happened))
         return f"Its probabilities{of} {start}: where it says {said} it was {happened}, too {how}."
     if trust.most >= 0.9:
         return f"Its probabilities{of} can be trusted."
@@ -170,12 +173,12 @@ def _compare(auc: float, losses: tuple[float, float], n_classes: int) -> str:
         of = "" if n_classes == 2 else ", on average over pairs of classes"
         text = (
             "Of two rows of different classes it puts the right one first in "
-            f"{show_percent(auc, 0)} of the cases{of}. "
+            f"{say_percent(auc)} of the cases{of}. "
         )
     simple = f"the {shares:.3f} of always giving the shares of the classes"
     if own >= shares:
         return f"No: its log-loss of {own:.3f} is no better than {simple}."
-    gain = show_percent(1.0 - own / shares, 0)
+    gain = say_percent(1.0 - own / shares)
     return f"{text}Its log-loss of {own:.3f} is {gain} less than {simple}."
 
 
@@ -186,7 +189,7 @@ def _describe_groups(groups: list[Group]) -> str:
     worst = marked[0] if marked else groups[0]
     text = (
         f"Worst where {worst.name} ({count(worst.n_rows, 'row')}, "
-        f"{show_percent(worst.happened, 0)} of them \u201c{worst.label}\u201d): its log-loss there "
+        f"{say_percent(worst.happened)} of them \u201c{worst.label}\u201d): its log-loss there "
         f"is {worst.loss:.2f}, elsewhere {worst.loss_elsewhere:.2f}."
     )
     if not marked:
@@ -197,16 +200,15 @@ def _describe_groups(groups: list[Group]) -> str:
     how = "low" if biased.happened > biased.said else "high"
     return (
         f"{text} Its probabilities of \u201c{biased.label}\u201d are too {how} where "
-        f"{biased.name}: it says {show_percent(biased.said, 0)}, it was "
-        f"{show_percent(biased.happened, 0)}."
+        f"{biased.name}: it says {say_percent(biased.said)}, it was "
+        f"{say_percent(biased.happened)}."
     )
 
 
 def _short(share: float) -> str:
-    """Return a score below one as people write it.
+    """Return a score below one as people write it; only one itself looks like one.
 
-    >>> _short(0.694), _short(1.0)
-    ('.69', '1.00')
+    >>> _short(0.694), _short(0.9996), _short(1.0)
+    ('.69', 'over .99', '1.00')
     """
-    text = f"{share:.2f}"
-    return text.removeprefix("0")
+    return show_probability(share, 2).replace(">", "over ").replace("0.", ".", 1)

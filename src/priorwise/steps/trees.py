@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.records import number, numbers, part
+from priorwise.common.texts import count
 from priorwise.counts.packed_trees import NodeRows, PackedTrees, SingleRows, expand_rows
 from priorwise.data.columns import Columns
 from priorwise.steps.explanation import Explanation
@@ -142,7 +143,7 @@ class Trees(Step):
     def describe(self) -> str:
         n_nodes, n_leaves = self.trees.n_nodes, int(self.trees.is_leaf.sum())
         if self.n_trees == 1:
-            return f"a tree with {n_nodes:,} nodes, {n_leaves:,} of them leaves"
+            return f"a tree with {count(n_nodes, 'node')}, {n_leaves:,} of them leaves"
         return f"{self.n_trees:,} trees with {n_nodes:,} nodes"
 
     def _contribute(self, columns: Columns, rows: NodeRows, n_threads: int) -> Floats:

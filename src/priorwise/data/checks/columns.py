@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.texts import FEW, count
+from priorwise.common.texts import FEW, count, show_value
 from priorwise.data.checks.findings import Finding
 from priorwise.data.checks.reading import CheckedColumn
 from priorwise.data.tables.categories import Categories
@@ -93,7 +93,7 @@ def find_no_values(column: CheckedColumn) -> Iterator[Finding]:
 def find_constant(column: CheckedColumn) -> Iterator[Finding]:
     if column.n_seen == 1 and column.n_known == column.n_rows and column.n_rows > 1:
         value = column.distinct[0] if column.numbers is not None else _seen(column)[0]
-        shown = f"{value:g}" if isinstance(value, float) else repr(value)
+        shown = show_value(value) if isinstance(value, float) else repr(value)
         yield Finding("constant", column.name, f"is {shown} in every row", "leave it out")
 
 
@@ -107,9 +107,9 @@ def find_missing_code(column: CheckedColumn) -> Iterator[Finding]:
         if is_code and distance > rest[-1] - rest[0] and column.rows[at] > 1:
             yield Finding(
                 "missing code", column.name,
-                f"is {code:g} in {count(int(column.rows[at]), 'row')}, far from the others "
-                f"({rest[0]:g} to {rest[-1]:g}), as if it meant missing",
-                f"list {code:g} in missing_values",
+                f"is {code:.0f} in {count(int(column.rows[at]), 'row')}, far from the others "
+                f"({show_value(rest[0])} to {show_value(rest[-1])}), as if it meant missing",
+                f"list {code:.0f} in missing_values",
             )  # fmt: skip
 
 

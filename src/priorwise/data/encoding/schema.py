@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.registered import with_registered_methods
 from priorwise.common.runtime import warn_user
-from priorwise.common.texts import count, show_percent
+from priorwise.common.texts import count, show_percent, show_value
 from priorwise.data.tables.categories import Categories, code_numbers, name_bins, name_ranks
 from priorwise.data.tables.dates import DateSeconds, Part, name_parts, show_date
 from priorwise.data.tables.label_keys import NominalColumn
@@ -149,7 +149,7 @@ class CodeNames:
         order = self.orders_.get(feature)
         if order is not None and 0.0 <= threshold < len(order.labels):
             return str(order.labels[int(threshold)])
-        return show_date(threshold) if feature in self.dates_ else f"{threshold:.{digits}g}"
+        return show_date(threshold) if feature in self.dates_ else show_value(threshold, digits)
 
     def rank_labels(self, feature: int, values: NDArray[np.float64]) -> NDArray[Any]:
         """Return values of a numeric feature as objects: ranks as labels, dates, None for NaN."""
@@ -219,7 +219,7 @@ def describe_values(column: ColumnSchema) -> str:
         return f"{count(len(column.labels), 'label')}: {labels}"
     if column.least is None or column.largest is None:
         return "no numbers"
-    return f"{column.least:.7g} to {column.largest:.7g}"
+    return f"{show_value(column.least, 7)} to {show_value(column.largest, 7)}"
 
 
 @dataclass(eq=False)

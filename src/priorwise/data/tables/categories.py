@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.texts import show_value
 from priorwise.data.tables.dates import show_date
 from priorwise.data.tables.label_keys import (
     NUMBERS,
@@ -179,7 +180,7 @@ def name_bins(cut_points: NDArray[np.float64], *, is_date: bool = False) -> list
     >>> name_bins(np.array([1.5, 4.0]))
     ['(-inf, 1.5]', '(1.5, 4]', '(4, inf)']
     """
-    show = show_date if is_date else "{:.6g}".format
+    show = show_date if is_date else show_value
     edges = ["-inf", *map(show, cut_points.tolist())]
     return [*(f"({low}, {high}]" for low, high in pairwise(edges)), f"({edges[-1]}, inf)"]
 

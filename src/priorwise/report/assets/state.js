@@ -43,7 +43,7 @@ function showValue(feature, value) {
     return text.endsWith("T00:00:00.000Z") ? text.slice(0, 10) : text.slice(0, 16).replace("T", " ");
   }
   if (typeof value !== "number") return String(value);
-  const text = String(Number(value.toPrecision(6))), [digits, power] = text.split("e");
+  const text = String(Math.abs(value) < 1e6 ? Number(value.toPrecision(6)) : Math.round(value)), [digits, power] = text.split("e");
   return power ? `${digits}\u00b710${power.replace(/./g, (one) => RAISED[one] ?? "")}` : text;
 }
 
@@ -60,4 +60,8 @@ function percents(lower, upper) {
   return `${percent(lower, digits).slice(0, -1)} to ${percent(upper, digits)}`;
 }
 
-const signed = (x) => (x < 0 ? "\u2212" : "+") + Math.abs(x).toFixed(2);
+// Zero has no sign.
+function signed(x) {
+  const text = Math.abs(x).toFixed(2);
+  return Number(text) === 0 ? text : (x < 0 ? "\u2212" : "+") + text;
+}

@@ -38,7 +38,7 @@ def list_scores(report: Any) -> str:
         text = "" if weight is None else format(weight, "z.2f").replace("-", "\u2212")
         none = Picture(1.0, 1.0, "no weight", "")
         picture = none if weight is None else bar(weight, max(weights), text)
-        scores = [Number(f"{score:.4f}") for score in (line.log_loss, line.rmse, line.error)]
+        scores = [Number(f"{score:.3f}") for score in (line.log_loss, line.rmse, line.error)]
         rows.append([cut_text(line.name, MAX_TEXT), Number(text), picture, *scores])
     notes = [cut_text(note, MAX_PARAMETERS) for note in report.notes[:FEW]]
     if len(report.lines) > len(rows):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from priorwise.common.docstrings import hook
 from priorwise.common.numeric import safe_log, softmax
 from priorwise.common.registered import with_registered_methods
+from priorwise.common.texts import count
 from priorwise.steps.explanation.formats import ExplanationFormats, as_text
 from priorwise.steps.explanation.probability_changes import centre_terms, log_mean
 from priorwise.steps.explanation.uncertainty import TermIntervals, pool_terms
@@ -273,10 +274,10 @@ class Explanation(TermIntervals, ExplanationFormats):
         return f"{name} = {as_text(self.values[row, feature])}"
 
     def __repr__(self) -> str:
-        rows = "1 row" if self.n_rows == 1 else f"{self.n_rows} rows"
+        rows, features = count(self.n_rows, "row"), count(len(self.feature_names), "feature")
         labels = [str(label) for label in self.classes.tolist()]
         shown = ", ".join([*labels[:5], *(["..."] if len(labels) > 5 else [])])
-        return f"<Explanation of {rows}, {len(self.feature_names)} features, classes {shown}>"
+        return f"<Explanation of {rows}, {features}, classes {shown}>"
 
 
 def against_others(scores: NDArray[np.float64]) -> NDArray[np.float64]:

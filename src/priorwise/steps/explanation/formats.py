@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.documents import Document
-from priorwise.common.texts import FEW, count, show_probability
+from priorwise.common.texts import FEW, count, show_probability, show_value
 
 if TYPE_CHECKING:
     from priorwise.steps.explanation.explanation import Explanation
@@ -21,7 +21,7 @@ def as_text(value: Any) -> str:
     """Return the value of a feature as text."""
     if value is None:
         return "missing"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return show_value(value) if isinstance(value, float) else str(value)
 
 
 def as_numbers(column: NDArray[Any]) -> NDArray[np.float64]:
