@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 from priorwise.common.runtime import DataWarning, warn_user
 from priorwise.counts import NumberEquality, hash_rows
 from priorwise.data.checks import Finding, Findings
-from priorwise.data.checks.columns import COLUMN_CHECKS, ID_SHARE, show_labels
+from priorwise.data.checks.columns import (
+    COLUMN_CHECKS,
+    ID_SHARE,
+    find_formatted_numbers,
+    show_labels,
+)
 from priorwise.data.checks.reading import CheckedColumn, read_checked
 from priorwise.data.checks.strength import is_leak, measure_labels, measure_numbers
 from priorwise.data.checks.table import (
@@ -171,7 +176,7 @@ def warn_of_mistakes(table: TrainingTable) -> None:
     """
     findings = list(find_class_variants(table.classes.tolist()))
     if table.n_rows >= MIN_WARNED_ROWS:
-        findings += _find_ids(table)
+        findings += _find_in_labels(table)
         rows = np.linspace(0, table.n_rows - 1, min(N_SCREENED, table.n_rows)).astype(np.intp)
         for feature in _screen(table, rows):
             findings += _find_leak(table, feature)
@@ -179,15 +184,18 @@ def warn_of_mistakes(table: TrainingTable) -> None:
         warn_user(str(finding), DataWarning)
 
 
-def _find_ids(table: TrainingTable) -> list[Finding]:
-    encoder, findings = table.encoder, []
+def _find_in_labels(table: TrainingTable) -> list[Finding]:
+    encoder, findings = table.encoder, list[Finding]()
     for at, feature in enumerate(np.flatnonzero(encoder.is_nominal_).tolist()):
         labels = encoder.categories_[at].labels
-        if len(labels) >= ID_SHARE * table.n_rows:
+        name = encoder.describe_features()[feature].name
+        as_text = list(find_formatted_numbers(CheckedColumn(name, table.n_rows, labels=labels)))
+        findings += as_text
+        if not as_text and len(labels) >= ID_SHARE * table.n_rows:
             findings.append(
                 Finding(
                     "id",
-                    encoder.describe_features()[feature].name,
+                    name,
                     f"has {len(labels):,} different labels in {table.n_rows:,} rows, such as "
                     f"{show_labels(labels)}, which new rows will not have",
                     "leave it out",

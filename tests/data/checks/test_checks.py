@@ -126,6 +126,8 @@ MISTAKES: dict[str, tuple[Callable[[Table], Table], str, str]] = {
         add(lambda X, y: X["income"].astype(str).str.replace(".", ",")), "numbers as text", "new"),
     "numbers with a unit": (
         add(lambda X, y: X["age"].astype(str) + " kg"), "numbers as text", "new"),
+    "negative numbers in brackets": (
+        add(lambda X, y: "(" + X["income"].astype(str) + ")"), "numbers as text", "new"),
     "an infinite number": (change("income", [3], np.inf), "infinite number", "income"),
     "a code for missing": (change("rooms", [3, 9, 50], -999), "missing code", "rooms"),
     "dates as numbers": (
@@ -223,6 +225,8 @@ def warn(table: Table, model: Any) -> list[str]:
         ("a label known only after the class", "column 'new' gives the class away"),
         ("the target as a code", "column 'new' is the target in other words"),
         ("ids as text", "column 'new' has 240 different labels in 240 rows"),
+        ("decimal commas", "column 'new' holds numbers written as text"),
+        ("numbers with a unit", "column 'new' holds numbers written as text"),
         ("classes with spaces", "classes that differ only by case or spaces, 'yes', 'yes '"),
     ],
 )
