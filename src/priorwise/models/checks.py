@@ -34,7 +34,7 @@ from priorwise.data.checks.target import (
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.survey.numbers import ValueSummary
 from priorwise.data.tables.categories import read_order
-from priorwise.data.tables.column_kinds import kinds_of_columns
+from priorwise.data.tables.column_kinds import choose_columns, kinds_of_columns
 from priorwise.data.tables.label_keys import is_missing, mark_keys
 from priorwise.data.tables.raw_table import RawTable
 from priorwise.models.training_table import TrainingTable
@@ -175,6 +175,7 @@ def warn_of_mistakes(table: TrainingTable) -> None:
     Columns are screened on a few rows, so that it takes no time to speak of.
     """
     findings = list(find_class_variants(table.classes.tolist()))
+    findings += _find_no_numbers(table)
     if table.n_rows >= MIN_WARNED_ROWS:
         findings += _find_in_labels(table)
         rows = np.linspace(0, table.n_rows - 1, min(N_SCREENED, table.n_rows)).astype(np.intp)
@@ -182,6 +183,24 @@ def warn_of_mistakes(table: TrainingTable) -> None:
             findings += _find_leak(table, feature)
     for finding in findings:
         warn_user(str(finding), DataWarning)
+
+
+def _find_no_numbers(table: TrainingTable) -> list[Finding]:
+    """Find columns that are chosen to be numeric and have no number, since text is missing."""
+    encoder = table.encoder
+    names = encoder.column_names
+    chosen = choose_columns(
+        "numeric_features", encoder.numeric_features, encoder.n_features_in_, names
+    )
+    return [
+        Finding(
+            "mostly missing", names[feature],
+            "holds no number, although numeric_features names it: all of its values are missing",
+            "leave it out of numeric_features if it holds labels",
+        )
+        for feature in np.flatnonzero(chosen).tolist()
+        if np.isnan(table.feature_columns[feature]).all()
+    ]  # fmt: skip
 
 
 def _find_in_labels(table: TrainingTable) -> list[Finding]:

@@ -236,6 +236,12 @@ def test_a_fit_warns_of_what_is_grave(name: str, words: str) -> None:
     assert words in messages[0]
 
 
+def test_a_fit_warns_of_a_numeric_column_without_numbers() -> None:
+    messages = warn(make_table(), pw.NaiveBayesClassifier(numeric_features=["job", "age"]))
+    assert len(messages) == 1
+    assert "column 'job' holds no number, although numeric_features names it" in messages[0]
+
+
 def test_a_fit_is_silent_on_a_clean_table_and_where_it_is_told_to_be() -> None:
     assert warn(make_table(), pw.NaiveBayesClassifier()) == []
     table = MISTAKES["the target as a code"][0](make_table())
