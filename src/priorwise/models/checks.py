@@ -32,6 +32,7 @@ from priorwise.data.checks.target import (
     find_leak,
 )
 from priorwise.data.encoding import TableEncoder
+from priorwise.data.survey.labels import MANY_LABELS
 from priorwise.data.survey.numbers import ValueSummary
 from priorwise.data.tables.categories import read_order
 from priorwise.data.tables.column_kinds import choose_columns, kinds_of_columns
@@ -208,6 +209,17 @@ def _find_in_labels(table: TrainingTable) -> list[Finding]:
     for at, feature in enumerate(np.flatnonzero(encoder.is_nominal_).tolist()):
         labels = encoder.categories_[at].labels
         name = encoder.describe_features()[feature].name
+        if encoder.categories_[at].has_other and encoder.min_rows_per_label == 1:
+            findings.append(
+                Finding(
+                    "many labels",
+                    name,
+                    f"has more than {MANY_LABELS:,} labels, which tell nothing of the class by "
+                    "themselves and are read as one, 'other'",
+                    "leave it out, or name it in categorical_features to keep them",
+                )
+            )
+            continue
         as_text = list(find_formatted_numbers(CheckedColumn(name, table.n_rows, labels=labels)))
         findings += as_text
         if not as_text and len(labels) >= ID_SHARE * table.n_rows:
