@@ -205,6 +205,10 @@ REFUSED: dict[str, tuple[bytes, str, str]] = {
         workbook([NAMES, *ROWS], names=["Report"]), ".xlsx",
         "row 2 has 4 cells and the row of names",
     ),
+    "decimal commas behind many rows": (
+        b"a;label\n" + b"11;%b\n" % (b"y" * 95) * 60_000 + b"11,5;y\n", ".csv",
+        "line 60002, column 'a': .*'11,5'; the option decimal",
+    ),
     "a number with a zero behind many rows": (
         b"a,label\n" + b"11,%b\n" % (b"y" * 95) * 60_000 + b"011,y\n", ".csv",
         "line 60002, column 'a': a number with a leading zero .*categorical_features",
@@ -268,7 +272,7 @@ def test_a_file_is_refused_with_its_name_and_what_to_do(name: str, tmp_path: Pat
     ]
     if "behind many" in name:
         # All values are known when a file is read whole: the column is text.
-        assert reads.pop(0)()["a"].to_pylist()[-1] == "011"
+        assert read_quietly(reads.pop(0))[0]["a"].to_pylist()[-1] in ("011", "11,5")
     for read in reads:
         with pytest.raises((SourceError, OSError), match=rf"rows\{ending}.*{problem}"):
             read_quietly(read)
