@@ -53,6 +53,19 @@ WRONG_USES = {
         ["fit", TRAIN, "-o", "m.priorwise"],
         "--target must name the column of the classes, one of 'id', 'age', 'job', 'ill'",
     ),
+    "a target without its option": (
+        ["fit", TRAIN, "ill", "-o", "m"],
+        f"if it is the target: priorwise fit {TRAIN} --target ill",
+    ),
+    "a target in front": (
+        ["fit", "ill", TRAIN, "-o", "m"],
+        f"if it is the target: priorwise fit {TRAIN} --target ill",
+    ),
+    "a wrong encoding": ([*FIT, "--encoding", "utf-9"], "--encoding must be one that Python knows"),
+    "rows of other lengths": (
+        ["fit", "long.csv", "--target", "ill", "-o", "m"],
+        "line 3 has 4 fields and the line of names 3; --separator says",
+    ),
     "a missing file": (["fit", "none.csv", "--target", "y", "-o", "m"], "none.csv"),
     "a wrong target": (["fit", TRAIN, "--target", "il", "-o", "m"], "did you mean 'ill'?"),
     "a position too far": (["fit", TRAIN, "--target", "9", "-o", "m"], "position of 4 columns"),

@@ -29,6 +29,11 @@ ADVICE = {
 }
 """Advice that only holds in Python, and what the command line says instead."""
 
+FILE_OPTION = re.compile(
+    r"(?:\bthe option |(^|: )(?=\w+ must be))(separator|decimal|encoding|sheet)\b"
+)
+"""How messages on files name the option that decides."""
+
 
 def translate(text: str, options: Namespace | None) -> str:
     """Return a message of the library with the names that the command line has.
@@ -43,6 +48,7 @@ def translate(text: str, options: Namespace | None) -> str:
     """
     for python, words in ADVICE.items():
         text = text.replace(python, words)
+    text = FILE_OPTION.sub(lambda match: f"{match[1] or ''}--{match[2]}", text)
     given = set() if options is None else set(vars(options))
 
     def replace(match: re.Match[str]) -> str:
@@ -54,7 +60,7 @@ def translate(text: str, options: Namespace | None) -> str:
 
 
 def find_swapped(options: Namespace | None) -> str:
-    """Return what is wrong if a table stands in the place of a model or the reverse; or nothing."""
+    """Return what is wrong if a table, a model and a target stand in each other's places."""
     from priorwise.data.sources.file_list import find_ending
 
     given = vars(options) if options is not None else {}
@@ -62,6 +68,11 @@ def find_swapped(options: Namespace | None) -> str:
     models = [path for path in data if is_model(path)]
     model = given.get("model") if isinstance(given.get("model"), str) else None
     command = f"priorwise {given.get('command')}"
+    for path in data:
+        is_name = not Path(path).exists() and find_ending(Path(path)) is None and path != "-"
+        if "target" in given and given["target"] is None and is_name and len(data) > 1:
+            rest = " ".join(other for other in data if other != path)
+            return f"{path} is no file; if it is the target: {command} {rest} --target {path}"
     if command == "priorwise fit":
         model = None  # the description of a class
     if model is not None and Path(model).is_file() and not is_model(model):

@@ -105,6 +105,8 @@ def read_files(parts: Sequence[FilePart], kind: str) -> Any:
             return (frames[0] if len(frames) == 1 else nw.concat(frames)).to_native()
         table = _read_tables(parts, keep_index=kind == "pandas")
         if any(isinstance(part, CsvPart | ExcelPart) for part in parts):
+            if not len(table):
+                raise SourceError("there are no rows below the names of the columns", parts[0].name)
             with naming_the_file("the columns cannot be used", parts[0].name):
                 table = _settle_columns(table)
         with naming_the_file("the columns cannot be used", parts[0].name):

@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 from priorwise.common.runtime import DataWarning, warn_user
 from priorwise.counts import NumberEquality, hash_rows
 from priorwise.data.checks import Finding, Findings
-from priorwise.data.checks.columns import COLUMN_CHECKS, ID_SHARE, show_labels
+from priorwise.data.checks.columns import (
+    COLUMN_CHECKS,
+    ID_SHARE,
+    find_formatted_numbers,
+    show_labels,
+)
 from priorwise.data.checks.reading import CheckedColumn, read_checked
 from priorwise.data.checks.strength import is_leak, measure_labels, measure_numbers
 from priorwise.data.checks.table import (
@@ -27,9 +32,10 @@ from priorwise.data.checks.target import (
     find_leak,
 )
 from priorwise.data.encoding import TableEncoder
+from priorwise.data.survey.labels import MANY_LABELS
 from priorwise.data.survey.numbers import ValueSummary
 from priorwise.data.tables.categories import read_order
-from priorwise.data.tables.column_kinds import kinds_of_columns
+from priorwise.data.tables.column_kinds import choose_columns, kinds_of_columns
 from priorwise.data.tables.label_keys import is_missing, mark_keys
 from priorwise.data.tables.raw_table import RawTable
 from priorwise.models.training_table import TrainingTable
@@ -170,8 +176,9 @@ def warn_of_mistakes(table: TrainingTable) -> None:
     Columns are screened on a few rows, so that it takes no time to speak of.
     """
     findings = list(find_class_variants(table.classes.tolist()))
+    findings += _find_no_numbers(table)
     if table.n_rows >= MIN_WARNED_ROWS:
-        findings += _find_ids(table)
+        findings += _find_in_labels(table)
         rows = np.linspace(0, table.n_rows - 1, min(N_SCREENED, table.n_rows)).astype(np.intp)
         for feature in _screen(table, rows):
             findings += _find_leak(table, feature)
@@ -179,15 +186,47 @@ def warn_of_mistakes(table: TrainingTable) -> None:
         warn_user(str(finding), DataWarning)
 
 
-def _find_ids(table: TrainingTable) -> list[Finding]:
-    encoder, findings = table.encoder, []
+def _find_no_numbers(table: TrainingTable) -> list[Finding]:
+    """Find columns that are chosen to be numeric and have no number, since text is missing."""
+    encoder = table.encoder
+    names = encoder.column_names
+    chosen = choose_columns(
+        "numeric_features", encoder.numeric_features, encoder.n_features_in_, names
+    )
+    return [
+        Finding(
+            "mostly missing", names[feature],
+            "holds no number, although numeric_features names it: all of its values are missing",
+            "leave it out of numeric_features if it holds labels",
+        )
+        for feature in np.flatnonzero(chosen).tolist()
+        if np.isnan(table.feature_columns[feature]).all()
+    ]  # fmt: skip
+
+
+def _find_in_labels(table: TrainingTable) -> list[Finding]:
+    encoder, findings = table.encoder, list[Finding]()
     for at, feature in enumerate(np.flatnonzero(encoder.is_nominal_).tolist()):
         labels = encoder.categories_[at].labels
-        if len(labels) >= ID_SHARE * table.n_rows:
+        name = encoder.describe_features()[feature].name
+        if encoder.categories_[at].has_other and encoder.min_rows_per_label == 1:
+            findings.append(
+                Finding(
+                    "many labels",
+                    name,
+                    f"has more than {MANY_LABELS:,} labels, which tell nothing of the class by "
+                    "themselves and are read as one, 'other'",
+                    "leave it out, or name it in categorical_features to keep them",
+                )
+            )
+            continue
+        as_text = list(find_formatted_numbers(CheckedColumn(name, table.n_rows, labels=labels)))
+        findings += as_text
+        if not as_text and len(labels) >= ID_SHARE * table.n_rows:
             findings.append(
                 Finding(
                     "id",
-                    encoder.describe_features()[feature].name,
+                    name,
                     f"has {len(labels):,} different labels in {table.n_rows:,} rows, such as "
                     f"{show_labels(labels)}, which new rows will not have",
                     "leave it out",

@@ -126,6 +126,8 @@ MISTAKES: dict[str, tuple[Callable[[Table], Table], str, str]] = {
         add(lambda X, y: X["income"].astype(str).str.replace(".", ",")), "numbers as text", "new"),
     "numbers with a unit": (
         add(lambda X, y: X["age"].astype(str) + " kg"), "numbers as text", "new"),
+    "negative numbers in brackets": (
+        add(lambda X, y: "(" + X["income"].astype(str) + ")"), "numbers as text", "new"),
     "an infinite number": (change("income", [3], np.inf), "infinite number", "income"),
     "a code for missing": (change("rooms", [3, 9, 50], -999), "missing code", "rooms"),
     "dates as numbers": (
@@ -223,6 +225,8 @@ def warn(table: Table, model: Any) -> list[str]:
         ("a label known only after the class", "column 'new' gives the class away"),
         ("the target as a code", "column 'new' is the target in other words"),
         ("ids as text", "column 'new' has 240 different labels in 240 rows"),
+        ("decimal commas", "column 'new' holds numbers written as text"),
+        ("numbers with a unit", "column 'new' holds numbers written as text"),
         ("classes with spaces", "classes that differ only by case or spaces, 'yes', 'yes '"),
     ],
 )
@@ -230,6 +234,12 @@ def test_a_fit_warns_of_what_is_grave(name: str, words: str) -> None:
     messages = warn(MISTAKES[name][0](make_table()), pw.NaiveBayesClassifier())
     assert len(messages) == 1
     assert words in messages[0]
+
+
+def test_a_fit_warns_of_a_numeric_column_without_numbers() -> None:
+    messages = warn(make_table(), pw.NaiveBayesClassifier(numeric_features=["job", "age"]))
+    assert len(messages) == 1
+    assert "column 'job' holds no number, although numeric_features names it" in messages[0]
 
 
 def test_a_fit_is_silent_on_a_clean_table_and_where_it_is_told_to_be() -> None:

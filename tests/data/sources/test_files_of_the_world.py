@@ -136,6 +136,8 @@ READ: dict[str, File] = {
     "SAS, PROC EXPORT with bars": File(
         text(PLAIN, "|", line_end="\r\n").encode(), PLAIN, "bar-separated", ".txt"
     ),
+    "SAS, PROC EXPORT with points": File(text(missing=".").encode()),
+    "UTF-32": File(text().encode("utf-32"), notice="UTF-32"),
     "pandas, index": File(FRAME.to_csv().encode(), added=""),
     "pandas, two levels of an index": File(
         FRAME.set_axis(INDEX).to_csv().encode(), LEVELS, names=LEVEL_NAMES
@@ -164,6 +166,12 @@ REFUSED: dict[str, tuple[bytes, str, str]] = {
     ),
     "a title before the table": (
         b"Report of May\n" + text(PLAIN).encode(), ".csv", "line 1 .*must hold the names",
+    ),
+    "values where the names belong": (
+        text(names=False).encode(), ".csv", r"line 1 must hold the names .*'1\.5', '01234', 'Zür",
+    ),
+    "numbers where the names belong": (
+        b"6,148.5,72\n1,85.5,66\n8,183,64\n", ".csv", "line 1 must hold the names",
     ),
     "a line behind the table": (
         text(PLAIN).encode() + b"(4 rows)\n", ".csv",
@@ -196,6 +204,10 @@ REFUSED: dict[str, tuple[bytes, str, str]] = {
     "a title above a sheet": (
         workbook([NAMES, *ROWS], names=["Report"]), ".xlsx",
         "row 2 has 4 cells and the row of names",
+    ),
+    "decimal commas behind many rows": (
+        b"a;label\n" + b"11;%b\n" % (b"y" * 95) * 60_000 + b"11,5;y\n", ".csv",
+        "line 60002, column 'a': .*'11,5'; the option decimal",
     ),
     "a number with a zero behind many rows": (
         b"a,label\n" + b"11,%b\n" % (b"y" * 95) * 60_000 + b"011,y\n", ".csv",
@@ -260,10 +272,36 @@ def test_a_file_is_refused_with_its_name_and_what_to_do(name: str, tmp_path: Pat
     ]
     if "behind many" in name:
         # All values are known when a file is read whole: the column is text.
-        assert reads.pop(0)()["a"].to_pylist()[-1] == "011"
+        assert read_quietly(reads.pop(0))[0]["a"].to_pylist()[-1] in ("011", "11,5")
     for read in reads:
         with pytest.raises((SourceError, OSError), match=rf"rows\{ending}.*{problem}"):
             read_quietly(read)
+
+
+def test_a_line_of_names_alone_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,label\n")
+    with pytest.raises(SourceError, match=r"rows\.csv: there are no rows below the names"):
+        read_table(path)
+    with pytest.raises(ValueError, match="at least one row"):
+        NaiveBayesClassifier().fit_dataset(path, "label")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "town,2018,2019,2017\nUlm,1500,2500,2000\nBonn,2600,1400,2018\n",  # years
+        "1100.5,1101.5,1102.5,fat\n0.4,0.5,0.6,7\n0.5,0.6,0.7,9\n",  # wavelengths
+        "0.1,0.5,0.9\n0.0,0.2,0.8\n0.3,0.6,1.2\n",  # quantiles
+        "0,5,3,label\n-9.5,7,8,a\n9,-7,-8,b\n",  # some columns of an array
+    ],
+)
+def test_names_may_be_numbers(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(content)
+    frame, said = read_quietly(lambda: read_table(path, kind="pyarrow"))
+    assert ",".join(frame.column_names) == content.split("\n", 1)[0]
+    assert not said
 
 
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="sqlite3 is not installed")

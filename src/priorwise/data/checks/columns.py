@@ -32,7 +32,8 @@ ID_NAME = re.compile(
     re.IGNORECASE,
 )
 FORMATTED_NUMBER = re.compile(
-    r"[€$£¥]?\s*[-+]?(?!0\d)\d+(?:[ .,'’\u00a0]\d{3})*(?:[.,]\d+)?\s*(%|[€$£¥]|[A-Za-zµ°/²³]{1,5})?"
+    r"\(?[€$£¥]?\s*[-+]?(?!0\d)\d+(?:[ .,'’\u00a0\u202f]\d{2,3})*(?:[.,]\d+)?-?\)?"
+    r"\s*(%|[€$£¥]|[A-Za-zµ°/²³]{1,5})?"
 )
 BROKEN = re.compile("[\u00c3\u00c2][\u0080-\u00bf]|\u00e2\u20ac|\ufffd")
 """Text in UTF-8 that was read in another encoding, and characters that could not be read."""
@@ -59,12 +60,16 @@ def find_texts_among_numbers(column: CheckedColumn) -> Iterator[Finding]:
 
 
 def find_formatted_numbers(column: CheckedColumn) -> Iterator[Finding]:
-    texts = [str(label) for label in column.labels if isinstance(label, str)]
-    if column.numbers is not None or len(texts) < MIN_ROWS or len(texts) < len(column.labels):
+    if column.numbers is not None or len(column.labels) < MIN_ROWS:
         return
-    matches = [FORMATTED_NUMBER.fullmatch(text.strip()) for text in texts]
-    units = {match[1] or "" for match in matches if match}
-    if all(matches) and len(units) <= FEW and None in map(parse_number, texts):
+    units, texts = set[str](), list[str]()
+    for label in column.labels:
+        match = FORMATTED_NUMBER.fullmatch(label.strip()) if isinstance(label, str) else None
+        if match is None:
+            return
+        units.add(match[1] or "")
+        texts.append(str(label))
+    if len(units) <= FEW and None in map(parse_number, texts):
         yield Finding(
             "numbers as text", column.name,
             f"holds numbers written as text, such as {show_labels(texts)}, each a label",
@@ -135,7 +140,7 @@ def find_id(column: CheckedColumn) -> Iterator[Finding]:
     if n_known < MIN_ROWS or column.is_date or column.texts:
         return
     if column.numbers is None:
-        if n_seen >= ID_SHARE * n_known:
+        if n_seen >= ID_SHARE * n_known and not list(find_formatted_numbers(column)):
             yield Finding(
                 "id", column.name,
                 f"has {n_seen:,} different labels in {n_known:,} rows, such as "

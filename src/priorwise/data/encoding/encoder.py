@@ -120,7 +120,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         encoder.n_features_in_ = survey.n_columns
         names = [sys.intern(name) for name in feature_names]
         encoder.feature_names_in_ = np.array(names, dtype=object)
-        label_codes = encoder._adopt(survey)
+        label_codes = encoder._adopt(survey, by_class=survey.count_many())
         encoder.cut_points_ = survey.learn_cut_points(
             encoder.discretizer, impute=encoder.missing == "impute", n_jobs=encoder.n_jobs
         )
@@ -182,8 +182,13 @@ class TableEncoder(CodeNames, BaseEstimator):
         values = table.numeric(i, texts_are_missing=feature in self._texts_are_missing)
         return np.where(np.isin(values, self._number_marks), np.nan, values)
 
-    def fit_read(self, X: Any, y: Any = None, sample_weight: Any = None) -> Columns:
-        """Survey one batch of rows, and return those of positive weight as `read` does."""
+    def fit_read(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, joins_labels: bool = False
+    ) -> Columns:
+        """Survey one batch of rows, and return those of positive weight as `read` does.
+
+        With `joins_labels`, y has codes of classes, by which labels that tell nothing are joined.
+        """
         self.check_parameters()
         table = RawTable(X, marks=mark_keys(self.missing_values))
         validate_data(self, X, reset=True, skip_check_array=True)
@@ -194,7 +199,8 @@ class TableEncoder(CodeNames, BaseEstimator):
         raw = RawColumns.read(table, self, kinds, self.column_names)
         survey = raw.survey(weight, summarise=self.missing == "impute")
         survey = survey.settle(reads_dates=self.date_features is not None)
-        label_codes = self._adopt(survey, raw.count_rows(weight))
+        by_class = raw.count_many(y, weight) if joins_labels else {}
+        label_codes = self._adopt(survey, raw.count_rows(weight), by_class)
         self.dtypes_ = [table.dtype(i) for i in range(table.n_columns)]
         columns, weight, counted = self._keep_counted(raw, label_codes, weight)
         y = None if y is None else np.asarray(y)[counted]
@@ -244,11 +250,15 @@ class TableEncoder(CodeNames, BaseEstimator):
         return other, label_codes
 
     def _adopt(
-        self, survey: Survey, n_rows: Mapping[int, NDArray[Any]] | None = None
+        self,
+        survey: Survey,
+        n_rows: Mapping[int, NDArray[Any]] | None = None,
+        by_class: Mapping[int, NDArray[Any]] | None = None,
     ) -> list[NDArray[np.int32]]:
         """Take over what a survey knows but for cut points; return the codes of its labels.
 
-        `n_rows` are the rows of the labels of each column, if the survey has their weights.
+        `n_rows` are the rows of the labels of each column, if the survey has their weights, and
+        `by_class` those of each label and class of columns of many labels.
         """
         marks = mark_keys(self.missing_values)
         numbers = [f for f in survey.features if isinstance(f, NumberCounts)]
@@ -256,7 +266,9 @@ class TableEncoder(CodeNames, BaseEstimator):
         self.orders_ = survey.list_orders(marks)
         self.dates_, self.parts_ = survey.dates, survey.parts
         self.prepare()
-        self.categories_, label_codes = survey.code_labels(self, n_rows=n_rows)
+        self.categories_, label_codes = survey.code_labels(
+            self, n_rows=n_rows, joined=survey.find_joined(self, by_class or {})
+        )
         self.missing_seen_ = self._find_missing(numbers)
         self.numbers_seen_ = [(f.least, f.largest, f.missing_share) for f in numbers]
         self.means_ = [f.mean for f in numbers] if self.missing == "impute" else []

@@ -94,7 +94,10 @@ def describe_problem(
     column, record = names[int(value.group(1))], value.group(2)
     line = rows.find_line(record)
     place = f"line {line}, column {column!r}: " if line else f"column {column!r}: "
-    return _VALUE.sub(lambda _: place, message), column
+    # Groups of thousands have three digits.
+    is_fraction = re.search(r"invalid value ' *[+-]?\d[\d.,]*[.,](\d{1,2}|\d{4,}) *'", message)
+    advice = "; the option decimal says which mark is before decimals" if is_fraction else ""
+    return _VALUE.sub(lambda _: place, message) + advice, column
 
 
 def list_options(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from priorwise.common.runtime import MIB
 from priorwise.data.sources.part import SourceError, import_arrow
+from priorwise.data.tables.label_keys import parse_number
 
 _SAMPLE_CHARACTERS = MIB
 _GROUPS = {",": ",", ".": r"\.", " ": " ", "\u00a0": "\u00a0", "\u202f": "\u202f", "'": "'"}
@@ -101,8 +105,7 @@ def choose_marks(
     has_commas = separator != "," or '"' in text
     if decimal is None and not (has_commas or _has_spaced_numbers(text[:_SAMPLE_CHARACTERS])):
         return ".", "", True
-    columns = [_Numbers(n, v) for n, v in _read_texts(text, separator, marks, is_whole).items()]
-    columns = [column for column in columns if column.is_numeric]
+    columns = [c for c in _read_columns(text, separator, marks, is_whole) if c.is_numeric]
     is_sure = decimal is not None or any(c.has(mark) for c in columns for mark in _OTHER)
     if decimal is None:
         decimal = _choose_decimal(columns, separator, like, place)
@@ -113,6 +116,41 @@ def choose_marks(
     return decimal, "", is_sure
 
 
+def refuse_values_as_names(
+    text: str, separator: str, decimal: str, marks: Sequence[str], place: str, *, is_whole: bool
+) -> None:
+    """Raise if the first line of a text has values where the names of the columns belong.
+
+    It has if each column of numbers is called by a number, mostly one in the range of its values;
+    and if a column of texts is called by one of its values, or the numbers do not rise or fall from
+    name to name and have fractions. Years and wavelengths are names.
+    """
+    first = next(csv.reader([text.split("\n", 1)[0]], delimiter=separator), [])
+    if not any(re.fullmatch(r" *[+-]?[0-9][0-9.,]*([eE][+-]?[0-9]+)? *", name) for name in first):
+        return
+    columns = _read_columns(text, separator, marks, is_whole)
+    known = [column for column in columns if len(column.texts)]
+    numbers = [c for c in known if c.is_numeric and c.find(_LEADING_ZERO) is None]
+    names = [parse_number(column.name.replace(decimal, ".")) for column in numbers]
+    values = [name for name in names if name is not None]
+    if not values or len(values) < len(numbers):
+        return
+    n_in_range = sum(
+        column.has_in_range(name, decimal) for column, name in zip(numbers, values, strict=True)
+    )
+    steps = np.diff(values)
+    is_in_order = bool(np.all(steps > 0) or np.all(steps < 0))
+    are_whole = all(name == round(name) for name in values)
+    has_label = any(column.has_value(column.name) for column in known if column not in numbers)
+    if 2 * n_in_range >= len(numbers) and (has_label or not (is_in_order or are_whole)):
+        shown = ", ".join(f"{name!r:.40}" for name in first[:3])
+        raise SourceError(
+            f"line 1 must hold the names of the columns, got values such as {shown}; write a line "
+            "of names before it",
+            place,
+        )
+
+
 def _has_spaced_numbers(text: str) -> bool:
     import_arrow("reading delimited text")
     import pyarrow.compute as pc
@@ -121,7 +159,7 @@ def _has_spaced_numbers(text: str) -> bool:
     return bool(pc.match_substring_regex(text, r"[0-9][ '\x{a0}\x{202f}][0-9]{3}").as_py())
 
 
-def _choose_decimal(columns: list[_Numbers], separator: str, like: str | None, place: str) -> str:
+def _choose_decimal(columns: list[_Column], separator: str, like: str | None, place: str) -> str:
     by_mark = {mark: next((c for c in columns if c.shows(mark)), None) for mark in _OTHER}
     comma, point = by_mark[","], by_mark["."]
     if comma is not None and point is not None:
@@ -147,9 +185,9 @@ def _choose_decimal(columns: list[_Numbers], separator: str, like: str | None, p
     return like or "."
 
 
-@dataclass(frozen=True)
-class _Numbers:
-    """The known texts of a column."""
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """The known texts of a column, and its name."""
 
     name: str
     texts: Any
@@ -164,6 +202,17 @@ class _Numbers:
 
     def has(self, mark: str) -> bool:
         return self.find(re.escape(mark)) is not None
+
+    def has_value(self, text: str) -> bool:
+        import pyarrow.compute as pc
+
+        return bool(pc.index(self.texts, text).as_py() >= 0)
+
+    def has_in_range(self, number: float, decimal: str) -> bool:
+        """Return whether a number is between the least and the largest one of the column."""
+        texts = [text.replace(decimal, ".") for text in self.texts.to_pylist()]
+        numbers = [value for value in map(parse_number, texts) if value is not None]
+        return bool(numbers) and min(numbers) <= number <= max(numbers)
 
     def find(self, pattern: str) -> str | None:
         """Return a text that has a pattern, None if none has."""
@@ -199,34 +248,34 @@ class _Numbers:
         return found
 
 
-def _read_texts(text: str, separator: str, marks: Sequence[str], is_whole: bool) -> dict[str, Any]:
-    """Return the known values of each column of the beginning of a text."""
+def _read_columns(text: str, separator: str, marks: Sequence[str], is_whole: bool) -> list[_Column]:
+    """Return the columns of the beginning of a text."""
     arrow = import_arrow("reading delimited text")
-    from pyarrow import csv
+    from pyarrow import csv as arrow_csv
 
     if len(text) > _SAMPLE_CHARACTERS or not is_whole:
         text = text[: text.rfind("\n", 0, _SAMPLE_CHARACTERS) + 1]
     content = text.encode(errors="replace")
     if not content.strip():
-        return {}
-    parse = csv.ParseOptions(
+        return []
+    parse = arrow_csv.ParseOptions(
         delimiter=separator, newlines_in_values=True, invalid_row_handler=lambda _: "skip"
     )
-    read = csv.ReadOptions(use_threads=False, block_size=len(content) + 1)
+    read = arrow_csv.ReadOptions(use_threads=False, block_size=len(content) + 1)
     try:
-        with csv.open_csv(io_of(arrow, content), read, parse) as reader:
+        with arrow_csv.open_csv(io_of(arrow, content), read, parse) as reader:
             names = reader.schema.names
         places = [f"{i}" for i in range(len(names))]
         read.column_names = places
-        convert = csv.ConvertOptions(
+        convert = arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(places, arrow.string()),
             null_values=list(marks),
             strings_can_be_null=True,
         )
-        table = csv.read_csv(io_of(arrow, content), read, parse, convert)
+        table = arrow_csv.read_csv(io_of(arrow, content), read, parse, convert)
     except (arrow.ArrowException, UnicodeError):
-        return {}  # reading says what is wrong
-    return {name: table.column(i).slice(1).drop_null() for i, name in enumerate(names)}
+        return []  # reading says what is wrong
+    return [_Column(name, table.column(i).slice(1).drop_null()) for i, name in enumerate(names)]
 
 
 def io_of(arrow: Any, content: bytes) -> Any:

@@ -80,25 +80,25 @@ class RowScan:
         if not end and len(content) < _MAX_HELD_BYTES:
             self._held = content
             return
-        decided = content[:end] if end else content.rstrip(b'"')
-        self._held = content[len(decided) :]
-        values = np.frombuffer(decided, dtype=np.uint8)
-        if not len(values):
+        end = end or len(content.rstrip(b'"'))
+        self._held = content[end:]
+        values = np.frombuffer(content, dtype=np.uint8, count=end)
+        if not end:
             return
-        if not decided.isascii():
-            self._check_encoding(decided)
-        zeros = self._find_zeros(values)
-        if not self._opened and not len(zeros) and b'"' not in decided:
-            n_lines = decided.count(b"\n")
-            start = decided.rfind(b"\n") + 1
-            self._column = decided.count(self._separator, start) + (0 if start else self._column)
+        if not content.isascii():
+            self._check_encoding(content[:end])
+        zeros, n_lines = self._find_zeros(values)
+        if not self._opened and not len(zeros) and content.find(b'"', 0, end) < 0:
+            start = content.rfind(b"\n", 0, end) + 1
+            before = 0 if start else self._column
+            self._column = content.count(self._separator, start, end) + before
         else:
-            n_lines = self._follow(decided, values, zeros)
+            self._follow(content[:end], values, zeros)
         self._line += n_lines
         self._before = int(values[-1])
 
-    def _follow(self, decided: bytes, values: NDArray[np.uint8], zeros: NDArray[np.intp]) -> int:
-        """Follow quotes and zeros; return the number of lines."""
+    def _follow(self, decided: bytes, values: NDArray[np.uint8], zeros: NDArray[np.intp]) -> None:
+        """Follow quotes and zeros."""
         newlines = np.flatnonzero(values == NEWLINE)
         quotes = np.flatnonzero(values == QUOTE)
         was_open, line = bool(self._opened), self._line
@@ -108,7 +108,6 @@ class RowScan:
         self._add_zeros(decided, zeros, layout, line)
         self.has_long_values |= layout.has_long_values()
         self._column = layout.last_column(decided)
-        return len(newlines)
 
     def finish(self) -> None:
         """Say that the file ends."""
@@ -122,24 +121,31 @@ class RowScan:
         except UnicodeDecodeError as error:
             raise ValueError(describe_decoding(error, "utf-8", decided, self._line)) from error
 
-    def _find_zeros(self, values: NDArray[np.uint8]) -> NDArray[np.intp]:
-        """Return the places of zeros before digits that may begin a number."""
-        found = []
+    def _find_zeros(self, values: NDArray[np.uint8]) -> tuple[NDArray[np.intp], int]:
+        """Return the places of zeros before digits that may begin a number, and the ends of lines.
+
+        Zeros may be among them that begin none, but few.
+        """
+        found, n_lines = [], 0
+        separator = self._separator[0]
+        # Spaces, quotes, the ends of lines, tabs and commas come before the marks in numbers.
+        last = separator if separator == ord(",") else ord("*")
         for start in range(0, len(values), _ZERO_BYTES):
             # With the byte before and the one behind.
             part = values[max(start - 1, 0) : start + _ZERO_BYTES + 1]
-            # Spaces, quotes and the ends of lines come before the other marks; few bytes do.
-            front = part[:-2] < ord("+")
-            front |= part[:-2] == self._separator[0]
+            n_lines += int(np.count_nonzero(values[start : start + _ZERO_BYTES] == NEWLINE))
+            front = part[:-2] <= last
+            if separator > last:
+                front |= part[:-2] == separator
             zero = part[1:-1] == ZERO
             zero &= front
-            zero &= part[2:] - ZERO < 10
+            zero &= part[2:] >= ZERO
             if zero.any():
                 found.append(np.flatnonzero(zero) + max(start, 1))
         begins = self._is_end[self._before] and values[0] == ZERO
         if begins and ZERO <= values[:2][-1] < ZERO + 10:
             found.insert(0, np.zeros(1, dtype=np.intp))
-        return np.concatenate(found) if found else _NO_PLACES
+        return np.concatenate(found) if found else _NO_PLACES, n_lines
 
     def _add_zeros(
         self, decided: bytes, places: NDArray[np.intp], layout: _Layout, line: int

@@ -11,7 +11,7 @@ from typing import IO
 
 from priorwise.common.runtime import MIB
 from priorwise.common.validation import check_choice
-from priorwise.data.sources.number_marks import choose_marks
+from priorwise.data.sources.number_marks import choose_marks, refuse_values_as_names
 from priorwise.data.sources.part import SourceError
 
 SAMPLE_BYTES = 4 * MIB
@@ -23,6 +23,8 @@ SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "spa
 _RECOGNISED = (",", ";", "\t", "|")
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins as UTF-16 does
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
@@ -30,6 +32,8 @@ _ENCODING_NAMES = {
     "utf-8": "UTF-8",
     "utf-16-le": "UTF-16",
     "utf-16-be": "UTF-16",
+    "utf-32-le": "UTF-32",
+    "utf-32-be": "UTF-32",
     "iso8859-1": "Latin-1",
     "cp1252": "Windows-1252",
 }
@@ -146,6 +150,7 @@ def recognise(
         place=place,
         is_whole=is_whole,
     )
+    refuse_values_as_names(text, separator, decimal, marks, place, is_whole=is_whole)
     return replace(
         dialect,
         separator=separator,

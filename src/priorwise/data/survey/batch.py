@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.data.columns import Columns
-from priorwise.data.survey.labels import LabelCounts, join_labels
+from priorwise.data.survey.labels import MANY_LABELS, LabelCounts, join_labels
 from priorwise.data.survey.numbers import NumberCounts
 from priorwise.data.survey.survey import Feature, Survey
 from priorwise.data.tables.categories import Categories, read_order, refuse_unlisted, to_ranks
@@ -133,6 +133,18 @@ class RawColumns:
             i: np.bincount(codes[counted], minlength=len(self.labels[i]))
             for i, codes in self.codes.items()
         }
+
+    def count_many(
+        self, y: NDArray[np.int32], weight: NDArray[np.float64] | None
+    ) -> dict[int, NDArray[Any]]:
+        """Return the rows of positive weight of each label and class of columns of many labels."""
+        counted, n = slice(None) if weight is None else weight > 0, int(y.max(initial=0)) + 1
+        return {
+            i: np.bincount(codes[counted] * np.int64(n) + y[counted], minlength=n * n_labels)
+            .reshape(n_labels, n)
+            for i, codes in self.codes.items()
+            if (n_labels := len(self.labels[i])) > MANY_LABELS
+        }  # fmt: skip
 
     def survey_by_class(
         self,

@@ -16,6 +16,40 @@ from priorwise.data.tables.column_kinds import is_numeric
 from priorwise.data.tables.dates import read_dates
 from priorwise.data.tables.label_keys import NominalColumn, label_key, parse_number
 
+MANY_LABELS = 1_000
+"""Labels above which a column is read as one label if they tell nothing of the class. Below, the
+labels of a column take less than 100 kB of a model (benchmarks/high_cardinality.py; 2026-11)."""
+
+
+def tell_nothing(counts: NDArray[Any]) -> bool:
+    """Whether labels tell nothing of the class, by the rows of each label and class.
+
+    Rows of one label must agree on the class by at most two standard errors more than rows drawn at
+    random. With c_k of the t rows of a label in class k, whose share is s_k, the excess is::
+
+        sum over labels of (sum_k (c_k - t s_k)^2 - c_k (1 - s_k)^2 - (t - c_k) s_k^2) / (t - 1)
+
+    with the variance V 2 t / (t - 1), V = sum_k s_k^2 - 2 s_k^3 + (sum_k s_k^2)^2, summed over
+    labels. Labels with one row say nothing. Without two classes nothing is known.
+
+    >>> tell_nothing(np.array([[5, 5], [4, 6]])), tell_nothing(np.array([[9, 1], [0, 10]]))
+    (True, False)
+    """
+    cells = np.asarray(counts, dtype=np.float64)
+    cells = cells[cells.sum(axis=1) > 0.0]
+    if (cells.sum(axis=0) > 0.0).sum() < 2:
+        return False
+    shares = cells.sum(axis=0) / cells.sum()
+    cells = cells[cells.sum(axis=1) > 1.0]
+    rows = cells.sum(axis=1, keepdims=True)
+    alone = cells * (1.0 - shares) ** 2 + (rows - cells) * shares**2
+    pairs = (cells - rows * shares) ** 2 - alone
+    excess = float((pairs.sum(axis=1) / (rows[:, 0] - 1.0)).sum())
+    squares = float((shares**2).sum())
+    variance = squares - 2.0 * float((shares**3).sum()) + squares**2
+    variance *= 2.0 * float((rows / (rows - 1.0)).sum())
+    return excess <= 2.0 * float(np.sqrt(variance))
+
 
 @dataclass(frozen=True, eq=False)
 class LabelCounts:
@@ -125,6 +159,7 @@ class LabelCounts:
         *,
         min_rows: int = 1,
         n_rows: NDArray[Any] | None = None,
+        joins_all: bool = False,
     ) -> tuple[Categories, NDArray[np.int32]]:
         """Give codes to the labels; also return the code of each label of this survey.
 
@@ -132,10 +167,11 @@ class LabelCounts:
         batch they came with. With ``missing="impute"`` a missing label has the code of the heaviest
         label, with ``missing="ignore"`` the code -1.
 
-        Labels of fewer than `min_rows` rows are `OTHER`, and so are all others behind known ones.
-        `n_rows` are the rows of each label, by default their weights.
+        Labels of fewer than `min_rows` rows are `OTHER`, with `joins_all` all of them, and so are
+        all others behind known ones. `n_rows` are the rows of each label, by default their weights.
         """
         is_first = known is None
+        joins = min_rows > 1 or joins_all or (known is not None and known.has_other)
         known = Categories(marks) if known is None else known
         keys, totals = list(map(label_key, self.labels)), self.totals
         rows = (totals if n_rows is None else n_rows).tolist()
@@ -143,7 +179,7 @@ class LabelCounts:
         for key, label, total, n in zip(keys, self.labels, totals.tolist(), rows, strict=True):
             if key is None or key in known or not (total > 0 or self.is_declared):
                 continue
-            if min_rows > 1 and (n < min_rows or not is_first):
+            if joins and (joins_all or n < min_rows or not is_first):
                 rare.add(key)
             else:
                 new.append(_shared(label))

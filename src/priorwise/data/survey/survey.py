@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from priorwise.data.columns import encode_labels
 from priorwise.data.cuts.discretise import Discretizer
 from priorwise.data.cuts.names import WholeRange, as_discretizer, learn_cut_points
-from priorwise.data.survey.labels import LabelCounts
+from priorwise.data.survey.labels import MANY_LABELS, LabelCounts, tell_nothing
 from priorwise.data.survey.numbers import NumberCounts, ValueSummary
 from priorwise.data.tables.categories import Categories
-from priorwise.data.tables.column_kinds import warn_of_whole_numbers
+from priorwise.data.tables.column_kinds import choose_columns, warn_of_whole_numbers
 from priorwise.data.tables.dates import PARTS, Part, choose_form, find_forms, name_parts, take_part
 from priorwise.data.tables.label_keys import mark_keys
 from priorwise.data.tables.raw_table import infinity_error
@@ -131,16 +131,48 @@ class Survey:
             order.declare(self.orders[i])
         return orders
 
+    def count_many(self) -> dict[int, NDArray[Any]]:
+        """Return the rows of each label and class of the columns of many labels."""
+        return {
+            i: feature.counts
+            for i, feature in enumerate(self.features)
+            if isinstance(feature, LabelCounts) and len(feature.labels) > MANY_LABELS
+        }
+
+    def find_joined(self, encoder: Any, by_class: Mapping[int, NDArray[Any]]) -> list[int]:
+        """Return the columns whose labels are one label, since they tell nothing of the class.
+
+        `by_class` are the rows of each label and class of columns of many labels. Those that
+        `categorical_features` names keep their labels, and so do all where labels must be known.
+        """
+        if not by_class or encoder.unseen == "error" or encoder.declared == "count":
+            return []
+        chosen = choose_columns(
+            "categorical_features",
+            encoder.categorical_features,
+            self.n_columns,
+            encoder.column_names,
+        )
+        joined = list[int]()
+        for i, counts in by_class.items():
+            feature = self.features[i]
+            if isinstance(feature, LabelCounts) and not chosen[i]:
+                known = [label is not None for label in feature.labels]
+                if sum(known) > MANY_LABELS and tell_nothing(counts[known]):
+                    joined.append(i)
+        return joined
+
     def code_labels(
         self,
         encoder: Any,
         known: Sequence[Categories] = (),
         n_rows: Mapping[int, NDArray[Any]] | None = None,
+        joined: Collection[int] = (),
     ) -> tuple[list[Categories], list[NDArray[np.int32]]]:
         """Give codes to the labels of each feature that has some, by the parameters of an encoder.
 
         The `known` labels of these features come first. `n_rows` are the rows of the labels, by
-        feature, where the survey has their weights.
+        feature, where the survey has their weights. All labels of the features `joined` are one.
         """
         places, rows = np.flatnonzero(self.is_nominal).tolist(), n_rows or {}
         coded = [
@@ -150,6 +182,7 @@ class Survey:
                 known[at] if known else None,
                 min_rows=encoder.min_rows_per_label,
                 n_rows=rows.get(places[at]),
+                joins_all=places[at] in joined,
             )
             for at, feature in enumerate(self.label_counts())
         ]
