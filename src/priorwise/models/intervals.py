@@ -24,35 +24,37 @@ HELD_OUT = "held_out"
 has some that are not its own out-of-fold probabilities."""
 ROWS_TO_CALIBRATE = "_rows_to_calibrate"
 """Attribute of the rows that intervals are calibrated on when they are first asked for."""
-MAX_ROWS, LEAST_ROWS = 2_000, 20
+MAX_ROWS, LEAST_ROWS = 10_000, 20
 """Most and fewest training rows that intervals are calibrated on."""
+MAX_CELLS = 4_000_000
+"""Most rows times features times classes of more than `MAX_REFITTED` rows: a rival takes a second
+or two."""
+MAX_REFITTED = 2_000
+"""Most training rows of which models are fitted again without a fold."""
 N_FOLDS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class RowsToCalibrate:
-    """Some training rows, and what a model that had not seen them predicts; None if unknown.
-
-    `is_all` says whether they are all rows of training.
-    """
+    """Some training rows, and what a model that had not seen them predicts; None if unknown."""
 
     table: TrainingTable
     proba: NDArray[np.float64] | None
-    is_all: bool
 
     @classmethod
     def draw(cls, table: TrainingTable, proba: NDArray[np.float64] | None) -> Self:
-        """Draw at most `MAX_ROWS` rows of a table, of those that have probabilities if any do."""
+        """Draw rows that a rival learns fast, of those that have probabilities if any do."""
         table = replace(table, X=None)
         if proba is not None:
             known = np.flatnonzero(~np.isnan(proba).any(axis=1))
             if len(known) < len(proba):
                 table, proba = table.take(known), proba[known]
-        is_all = table.n_rows <= MAX_ROWS
-        if not is_all:
-            table = table.draw(MAX_ROWS, np.random.default_rng(0))
+        n_cells = max(len(table.feature_columns) * table.n_classes, 1)
+        n_rows = min(MAX_ROWS, max(MAX_CELLS // n_cells, MAX_REFITTED))
+        if table.n_rows > n_rows:
+            table = table.draw(n_rows, np.random.default_rng(0))
             proba = None if proba is None else proba[table.given]
-        return cls(table, proba, is_all)
+        return cls(table, proba)
 
     def calibrate(self, model: Any) -> Calibration:
         """Measure the error of a fitted model."""
@@ -78,11 +80,11 @@ class RowsToCalibrate:
     def _hold_out(self, model: Any, table: TrainingTable) -> NDArray[np.float64]:
         """Return what models of the same kind predict that have not seen a fold.
 
-        Where the rows are but some of those of training, it is what the model itself predicts: a
-        row changes a model of so many rows by little, and a model of few is worse.
+        Of more than `MAX_REFITTED` rows, it is what the model itself predicts: a row changes a
+        model of so many rows by little.
         """
         n_threads = model.n_threads
-        if not self.is_all:
+        if table.n_rows > MAX_REFITTED:
             proba: NDArray[np.float64] = model.step_.predict(table.columns, n_threads)
             return proba
         proba = np.empty((table.n_rows, table.n_classes))
