@@ -86,7 +86,7 @@ def test_the_form_of_dates_is_said(work: Path) -> None:
     options = ["--target", "ill", "--model", "NaiveBayesClassifier", "--quiet"]
     assert main(["fit", "dates.csv", "-o", "m", *options, "--dates", "when=month-first"]) == 0
     encoder = priorwise.load("m").encoder_
-    assert encoder.dates_ == {0: "month-first"}
+    assert encoder.forms_ == {0: "month-first"}
 
 
 def test_a_folder_of_files_is_read_whole_or_as_a_stream(work: Path) -> None:

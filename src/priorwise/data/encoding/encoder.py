@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from priorwise.common.validation import check_choice, check_number
-from priorwise.data.columns import Columns
+from priorwise.data.columns import Columns, encode_labels
 from priorwise.data.cuts.names import as_discretizer, learn_cut_points
 from priorwise.data.encoding.schema import (
     CodeNames,
@@ -40,9 +40,11 @@ from priorwise.data.tables.column_kinds import (
     choose_columns,
     kinds_of_columns,
 )
-from priorwise.data.tables.dates import check_forms, take_part
+from priorwise.data.tables.dates import check_forms
 from priorwise.data.tables.label_keys import NominalColumn, as_float, list_numbers, mark_keys
+from priorwise.data.tables.parts import parts_of
 from priorwise.data.tables.raw_table import RawTable
+from priorwise.data.tables.texts import TEXT
 
 
 class TableEncoder(CodeNames, BaseEstimator):
@@ -54,7 +56,8 @@ class TableEncoder(CodeNames, BaseEstimator):
     (a mask, indices or names) choose otherwise; of the latter, text is missing. Ordered categories
     (`ordinal_features`) are numeric: a label is its rank, from 0 on, and one that the order does
     not have is missing; `orders_` has the labels of these features. Dates (`date_features`) are
-    numeric, in seconds, and `parts_` of them are features behind those of the columns. The
+    numeric, in seconds, and so are texts (`text_features`), by their numbers of words; `forms_`
+    has the columns of both, and `parts_` of them are features behind those of the columns. The
     discretiser is one of the names in `DISCRETIZERS`, or a transformer that learns ``cut_points_``
     (bins closed on the right) or ``bin_edges_`` (closed on the left, as scikit-learn's
     ``KBinsDiscretizer``).
@@ -87,12 +90,14 @@ class TableEncoder(CodeNames, BaseEstimator):
         declared: str = "ignore",
         ordinal_features: Any = "from_dtype",
         date_features: Any = "from_dtype",
+        text_features: Any = "from_dtype",
         min_rows_per_label: int = 1,
     ) -> None:
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
         self.date_features = date_features
+        self.text_features = text_features
         self.missing_values = missing_values
         self.min_rows_per_label = min_rows_per_label
         self.missing = missing
@@ -177,8 +182,8 @@ class TableEncoder(CodeNames, BaseEstimator):
 
     def read_numbers(self, table: RawTable, i: int, feature: int) -> NDArray[np.float64]:
         """Return column i of a table as the numbers of a feature; NaN where missing."""
-        if feature in self.dates_:
-            return table.dates(i, self.dates_[feature])
+        if feature in self.forms_:
+            return table.parts(i, self.forms_[feature], [])[0]
         values = table.numeric(i, texts_are_missing=feature in self._texts_are_missing)
         return np.where(np.isin(values, self._number_marks), np.nan, values)
 
@@ -193,7 +198,8 @@ class TableEncoder(CodeNames, BaseEstimator):
         kinds = kinds_of_columns(table, self, self.column_names)
         raw = RawColumns.read(table, self, kinds, self.column_names)
         survey = raw.survey(weight, summarise=self.missing == "impute")
-        survey = survey.settle(reads_dates=self.date_features is not None)
+        codes = np.zeros(table.n_rows, dtype=np.int32) if y is None else encode_labels(y)[0]
+        survey = survey.settle(self, rows=raw.count_texts(codes, weight))
         label_codes = self._adopt(survey, raw.count_rows(weight))
         self.dtypes_ = [table.dtype(i) for i in range(table.n_columns)]
         columns, weight, counted = self._keep_counted(raw, label_codes, weight)
@@ -219,15 +225,17 @@ class TableEncoder(CodeNames, BaseEstimator):
         kinds: list[Kind] = [
             "ordered"
             if i in self.orders_
+            else "words"
+            if self.forms_.get(i) == TEXT
             else "date"
-            if i in self.dates_
+            if i in self.forms_
             else "nominal"
             if nominal
             else "numeric"
             for i, nominal in enumerate(self.is_nominal_[: self.n_features_in_].tolist())
         ]
         raw = RawColumns.read(
-            table, self, kinds, self.column_names, dates=self.dates_, parts=self.parts_
+            table, self, kinds, self.column_names, forms=self.forms_, parts=self.parts_
         )
         survey = raw.survey(weight)
         other, label_codes = self.extend(survey)
@@ -254,7 +262,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         numbers = [f for f in survey.features if isinstance(f, NumberCounts)]
         self.is_nominal_ = survey.is_nominal
         self.orders_ = survey.list_orders(marks)
-        self.dates_, self.parts_ = survey.dates, survey.parts
+        self.forms_, self.parts_ = survey.forms, survey.parts
         self.prepare()
         self.categories_, label_codes = survey.code_labels(self, n_rows=n_rows)
         self.missing_seen_ = self._find_missing(numbers)
@@ -274,7 +282,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         weight: NDArray[np.float64] | None,
     ) -> tuple[Columns, NDArray[np.float64] | None, Any]:
         """Return the rows of positive weight, their weights and their places."""
-        columns = raw.to_columns(self.is_nominal_, label_codes, self.dates_, self.parts_)
+        columns = raw.to_columns(self.is_nominal_, label_codes, self.forms_, self.parts_)
         for values, mean in zip(columns.values, self.means_, strict=False):
             values[np.isnan(values)] = mean
         if weight is None or weight.all():
@@ -307,7 +315,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         self._texts_are_missing: list[int] = np.flatnonzero(chosen).tolist()
         self._watch = UnseenWatch(int(self.is_nominal_.sum()) + len(self.orders_))
         # Numbers that mean missing need a closer look than `read_single_row` takes.
-        self._reads_single_rows = len(names) > 0 and not len(self._number_marks) and not self.dates_
+        self._reads_single_rows = len(names) > 0 and not len(self._number_marks) and not self.forms_
 
     def _read_columns(self, table: RawTable, model: Any) -> Columns:
         nominal = np.flatnonzero(self.is_nominal_).tolist()
@@ -316,7 +324,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         for at, i in enumerate(nominal):
             codes[at] = self._code_nominal(table, i, at, model)
         n = self.n_features_in_
-        plain = [i for i in numeric if i < n and i not in self.orders_ and i not in self.dates_]
+        plain = [i for i in numeric if i < n and i not in self.orders_ and i not in self.forms_]
         values = table.numeric_values(plain, self._texts_are_missing)
         if len(self._number_marks):
             values[np.isin(values, self._number_marks)] = np.nan
@@ -326,10 +334,10 @@ class TableEncoder(CodeNames, BaseEstimator):
             for at, i in enumerate(self.orders_):
                 if i < n:
                     values[numeric.index(i)] = self._rank(table, i, len(nominal) + at, model)
-            for i, form in self.dates_.items():
-                values[numeric.index(i)] = table.dates(i, form)
-            for at, (i, part) in enumerate(self.parts_, len(numeric) - len(self.parts_)):
-                values[at] = take_part(part, values[numeric.index(i)])
+            first_part = len(numeric) - len(self.parts_)
+            for i, form in self.forms_.items():
+                own = [at for at, (of, _) in enumerate(self.parts_, first_part) if of == i]
+                values[[numeric.index(i), *own]] = table.parts(i, form, parts_of(i, self.parts_))
         if (self.missing, self.unseen) != ("value", "backoff") and not self.ignores_missing:
             for at, i in enumerate(numeric):
                 self._treat_missing(

@@ -12,8 +12,10 @@ from priorwise.common.stored.checks import check_numbers, is_array, require
 from priorwise.common.stored.values import StateType
 from priorwise.data.encoding.encoder import TableEncoder
 from priorwise.data.tables.categories import Categories
-from priorwise.data.tables.dates import FORMS, PARTS, Part
+from priorwise.data.tables.dates import FORMS, PARTS
 from priorwise.data.tables.label_keys import USUAL_MARKS, MarkKeys, mark_keys
+from priorwise.data.tables.parts import Part
+from priorwise.data.tables.texts import TEXT
 
 
 def _store_marks(marks: frozenset[Hashable]) -> list[Hashable] | None:
@@ -51,7 +53,7 @@ def _store_encoder(encoder: TableEncoder) -> dict[str, Any]:
         "is_nominal": encoder.is_nominal_,
         "categories": encoder.categories_,
         "orders": [[i, order.labels] for i, order in encoder.orders_.items()],
-        "dates": [[i, form] for i, form in encoder.dates_.items()],
+        "dates": [[i, form] for i, form in encoder.forms_.items()],
         "parts": [[i, part] for i, part in encoder.parts_],
         "missing_seen": encoder.missing_seen_,
         "means": np.array(encoder.means_ or [0.0] * len(points)),
@@ -71,7 +73,7 @@ def _restore_encoder(stored: Any) -> TableEncoder:
         and all(isinstance(labels, Categories) for labels in categories),
         "every nominal column needs labels",
     )
-    dates, parts = _restore_dates(stored.get("dates", []), stored.get("parts", []), is_nominal)
+    forms, parts = _restore_forms(stored.get("dates", []), stored.get("parts", []), is_nominal)
     n_columns = len(is_nominal) - len(parts)
     dtypes, names = stored["dtypes"], stored["names"]
     require(
@@ -89,7 +91,7 @@ def _restore_encoder(stored: Any) -> TableEncoder:
     encoder = TableEncoder(**parameters)
     encoder.check_parameters()
     encoder.n_features_in_ = n_columns
-    encoder.dates_, encoder.parts_ = dates, parts
+    encoder.forms_, encoder.parts_ = forms, parts
     if names is not None:
         encoder.feature_names_in_ = names
     encoder.is_nominal_, encoder.categories_, encoder.dtypes_ = is_nominal, categories, dtypes
@@ -106,23 +108,26 @@ def _restore_encoder(stored: Any) -> TableEncoder:
     return encoder
 
 
-def _restore_dates(
-    dates: Any, parts: Any, is_nominal: NDArray[np.bool_]
+def _restore_forms(
+    stored: Any, parts: Any, is_nominal: NDArray[np.bool_]
 ) -> tuple[dict[int, str], list[Part]]:
-    """Return the forms of columns of dates and their parts; files of old versions have none."""
-    for pairs in (dates, parts):
+    """Return the forms of columns of dates and texts and their parts; files of old versions have
+    none."""
+    for pairs in (stored, parts):
         is_right = isinstance(pairs, list) and all(
             isinstance(one, list) and len(one) == 2 and type(one[0]) is int for one in pairs
         )
-        require(is_right, "dates and their parts must be pairs")
+        require(is_right, "forms of columns and their parts must be pairs")
     n = len(is_nominal) - len(parts)
-    require(n > 0 and not is_nominal[n:].any(), "parts of dates must be numbers")
+    require(n > 0 and not is_nominal[n:].any(), "parts of columns must be numbers")
     require(
-        all(0 <= i < n and not is_nominal[i] and form in FORMS for i, form in dates),
-        "dates must be numeric columns in a known form",
+        all(0 <= i < n and not is_nominal[i] and form in (*FORMS, TEXT) for i, form in stored),
+        "dates and texts must be numeric columns in a known form",
     )
-    forms: dict[int, str] = dict(dates)
-    require(all(i in forms and part in PARTS for i, part in parts), "parts must be those of dates")
+    forms: dict[int, str] = dict(stored)
+    for i, part in parts:
+        is_known = isinstance(part, str) and part if forms.get(i) == TEXT else part in PARTS
+        require(i in forms and bool(is_known), "parts must be those of dates or words")
     return forms, [(i, part) for i, part in parts]
 
 

@@ -34,7 +34,8 @@ class ValueRules:
 
     `source` is the column that the value stands in. One of dates has the `form` that they have as
     texts, and is read as seconds since 1970; a feature that is a `part` of a date is what
-    `take_part` makes of these seconds.
+    `take_part` makes of these seconds. One of the form `TEXT` is read as its number of words, and a
+    feature that is a `part` of it as 1 if that word or piece of a word is among them, else 0.
     """
 
     name: str
@@ -111,9 +112,9 @@ def describe_reading(encoder: TableEncoder, names: tuple[str, ...]) -> list[Valu
             continue
         at = next(numeric)
         missing = encoder.means_[at] if impute else np.nan
-        if i in encoder.dates_ or i >= n_columns:
+        if i in encoder.forms_ or i >= n_columns:
             source, part = encoder.parts_[i - n_columns] if i >= n_columns else (i, None)
-            form = encoder.dates_[source]
+            form = encoder.forms_[source]
             strict_here = strict and not impute and not encoder.missing_seen_[at]
             rules = ValueRules(
                 names[i], False, missing, strict_here, source=source, form=form, part=part

@@ -47,6 +47,16 @@ const DATE_PARTS = {
   hour: (seconds) => (seconds - 86400 * Math.floor(seconds / 86400)) / 3600,
 };
 
+// The words of the text that was asked for last: features of a text follow each other.
+let lastText = null, lastWords = null;
+function splitWords(text) {
+  if (text !== lastText) {
+    const all = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) || [];
+    [lastText, lastWords] = [text, { n: all.length, distinct: new Set(all), joined: all.join(" ") }];
+  }
+  return lastWords;
+}
+
 class ValueReader {
   constructor(rules) {
     Object.assign(this, rules);
@@ -65,6 +75,7 @@ class ValueReader {
   }
 
   find(value) {
+    if (this.form === "text") return this.readText(value);
     if (this.form !== null) {
       const seconds = this.readSeconds(value);
       if (Number.isNaN(seconds)) return this.missing;
@@ -92,6 +103,18 @@ class ValueReader {
     }
     if (this.ignores_texts) return this.missing;
     throw new Error(`column '${this.name}' must hold numbers, as it does in training, got '${value}'`);
+  }
+
+  // The number of words of a text, or whether a word or a piece of one is among them.
+  readText(value) {
+    const isMissing = value === undefined || value === null || Number.isNaN(value);
+    let text = isMissing ? "" : String(value).replace(SPACES, "");
+    if (PLAIN_NUMBER.test(text)) text = String(Number(text));
+    if (isMissing || this.texts.has(text)) return this.part === null ? this.missing : 0;
+    const words = splitWords(text);
+    if (this.part === null) return words.n;
+    const isPiece = this.part.startsWith("\u2026");
+    return Number(isPiece ? words.joined.includes(this.part.slice(1, -1)) : words.distinct.has(this.part));
   }
 
   // Seconds since 1970: given as such, as a Date or as a text in the form that training had.
