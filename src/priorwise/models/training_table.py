@@ -69,7 +69,7 @@ class TrainingTable:
         codes, classes = encode_labels(y, classes=declared)
         weight, given = check_weight(sample_weight, len(codes)), np.arange(len(codes))
         group = check_groups(groups, len(codes))
-        columns = encoder.fit_read(X, codes, weight)
+        columns = encoder.fit_read(X, codes, weight, classes)
         n_given = len(codes)
         if weight is not None and not weight.all():
             given = np.flatnonzero(weight)

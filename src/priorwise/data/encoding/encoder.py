@@ -36,7 +36,6 @@ from priorwise.data.survey.survey import Survey
 from priorwise.data.tables.categories import to_ranks
 from priorwise.data.tables.column_kinds import (
     READING_PARAMETERS,
-    Kind,
     choose_columns,
     kinds_of_columns,
 )
@@ -44,7 +43,6 @@ from priorwise.data.tables.dates import check_forms
 from priorwise.data.tables.label_keys import NominalColumn, as_float, list_numbers, mark_keys
 from priorwise.data.tables.parts import parts_of
 from priorwise.data.tables.raw_table import RawTable
-from priorwise.data.tables.texts import TEXT
 
 
 class TableEncoder(CodeNames, BaseEstimator):
@@ -187,8 +185,13 @@ class TableEncoder(CodeNames, BaseEstimator):
         values = table.numeric(i, texts_are_missing=feature in self._texts_are_missing)
         return np.where(np.isin(values, self._number_marks), np.nan, values)
 
-    def fit_read(self, X: Any, y: Any = None, sample_weight: Any = None) -> Columns:
-        """Survey one batch of rows, and return those of positive weight as `read` does."""
+    def fit_read(
+        self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None
+    ) -> Columns:
+        """Survey one batch of rows, and return those of positive weight as `read` does.
+
+        Messages name `classes`, by default those of y; they are what codes y stand for.
+        """
         self.check_parameters()
         table = RawTable(X, marks=mark_keys(self.missing_values))
         validate_data(self, X, reset=True, skip_check_array=True)
@@ -198,8 +201,11 @@ class TableEncoder(CodeNames, BaseEstimator):
         kinds = kinds_of_columns(table, self, self.column_names)
         raw = RawColumns.read(table, self, kinds, self.column_names)
         survey = raw.survey(weight, summarise=self.missing == "impute")
-        codes = np.zeros(table.n_rows, dtype=np.int32) if y is None else encode_labels(y)[0]
-        survey = survey.settle(self, rows=raw.count_texts(codes, weight))
+        codes, labels = encode_labels(np.zeros(table.n_rows) if y is None else y)
+        if classes is not None:
+            codes, labels = np.asarray(y, dtype=np.int32), np.asarray(classes)
+        rows = raw.count_texts(codes, len(labels), weight)
+        survey = survey.settle(self, rows=rows, classes=labels.tolist())
         label_codes = self._adopt(survey, raw.count_rows(weight))
         self.dtypes_ = [table.dtype(i) for i in range(table.n_columns)]
         columns, weight, counted = self._keep_counted(raw, label_codes, weight)
@@ -222,21 +228,10 @@ class TableEncoder(CodeNames, BaseEstimator):
         table = RawTable(X, marks=self.marks)
         validate_data(self, X, reset=False, skip_check_array=True)
         weight = _check_weight(sample_weight, table.n_rows)
-        kinds: list[Kind] = [
-            "ordered"
-            if i in self.orders_
-            else "words"
-            if self.forms_.get(i) == TEXT
-            else "date"
-            if i in self.forms_
-            else "nominal"
-            if nominal
-            else "numeric"
-            for i, nominal in enumerate(self.is_nominal_[: self.n_features_in_].tolist())
-        ]
         raw = RawColumns.read(
-            table, self, kinds, self.column_names, forms=self.forms_, parts=self.parts_
-        )
+            table, self, self.kinds, self.column_names,
+            forms=self.forms_, parts=self.parts_, scores=self.scores_,
+        )  # fmt: skip
         survey = raw.survey(weight)
         other, label_codes = self.extend(survey)
         columns, _, _ = other._keep_counted(raw, label_codes, weight)
@@ -262,7 +257,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         numbers = [f for f in survey.features if isinstance(f, NumberCounts)]
         self.is_nominal_ = survey.is_nominal
         self.orders_ = survey.list_orders(marks)
-        self.forms_, self.parts_ = survey.forms, survey.parts
+        self.forms_, self.parts_, self.scores_ = survey.forms, survey.parts, survey.scores
         self.prepare()
         self.categories_, label_codes = survey.code_labels(self, n_rows=n_rows)
         self.missing_seen_ = self._find_missing(numbers)
@@ -282,7 +277,9 @@ class TableEncoder(CodeNames, BaseEstimator):
         weight: NDArray[np.float64] | None,
     ) -> tuple[Columns, NDArray[np.float64] | None, Any]:
         """Return the rows of positive weight, their weights and their places."""
-        columns = raw.to_columns(self.is_nominal_, label_codes, self.forms_, self.parts_)
+        columns = raw.to_columns(
+            self.is_nominal_, label_codes, self.forms_, self.parts_, self.scores_
+        )
         for values, mean in zip(columns.values, self.means_, strict=False):
             values[np.isnan(values)] = mean
         if weight is None or weight.all():
@@ -337,7 +334,9 @@ class TableEncoder(CodeNames, BaseEstimator):
             first_part = len(numeric) - len(self.parts_)
             for i, form in self.forms_.items():
                 own = [at for at, (of, _) in enumerate(self.parts_, first_part) if of == i]
-                values[[numeric.index(i), *own]] = table.parts(i, form, parts_of(i, self.parts_))
+                values[[numeric.index(i), *own]] = table.parts(
+                    i, form, parts_of(i, self.parts_), self.scores_.get(i)
+                )
         if (self.missing, self.unseen) != ("value", "backoff") and not self.ignores_missing:
             for at, i in enumerate(numeric):
                 self._treat_missing(

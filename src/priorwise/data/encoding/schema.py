@@ -14,9 +14,10 @@ from priorwise.common.registered import with_registered_methods
 from priorwise.common.runtime import warn_user
 from priorwise.common.texts import count, show_percent
 from priorwise.data.tables.categories import Categories, code_numbers, name_bins, name_ranks
+from priorwise.data.tables.column_kinds import Kind
 from priorwise.data.tables.label_keys import NominalColumn
 from priorwise.data.tables.parts import Part, as_shown, is_date, name_parts, show_number
-from priorwise.data.tables.texts import TEXT
+from priorwise.data.tables.texts import TEXT, WordScores
 
 
 class CodeNames:
@@ -31,6 +32,7 @@ class CodeNames:
     means_: list[float]
     forms_: dict[int, str]  # of the columns of dates and texts
     parts_: list[Part]  # of these columns, in the order of the features that they are
+    scores_: dict[int, WordScores]  # of the words of texts
     n_features_in_: int
     dtypes_: list[str]
     numbers_seen_: list[tuple[float, float, float]]
@@ -51,6 +53,22 @@ class CodeNames:
         """Names of the features; "x0", "x1" and so on for columns without names."""
         names = self.column_names or tuple(f"x{i}" for i in range(self.n_features_in_))
         return (*names, *name_parts(names, self.forms_, self.parts_))
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """How the columns of more rows are read."""
+        return [
+            "ordered"
+            if i in self.orders_
+            else "words"
+            if self.forms_.get(i) == TEXT
+            else "date"
+            if i in self.forms_
+            else "nominal"
+            if nominal
+            else "numeric"
+            for i, nominal in enumerate(self.is_nominal_[: self.n_features_in_].tolist())
+        ]
 
     @property
     def schema_(self) -> tuple[ColumnSchema, ...]:

@@ -14,8 +14,8 @@ from priorwise.data.encoding.encoder import TableEncoder
 from priorwise.data.tables.categories import Categories
 from priorwise.data.tables.dates import FORMS, PARTS
 from priorwise.data.tables.label_keys import USUAL_MARKS, MarkKeys, mark_keys
-from priorwise.data.tables.parts import Part
-from priorwise.data.tables.texts import TEXT
+from priorwise.data.tables.parts import Part, parts_of
+from priorwise.data.tables.texts import TEXT, WordScores
 
 
 def _store_marks(marks: frozenset[Hashable]) -> list[Hashable] | None:
@@ -55,6 +55,7 @@ def _store_encoder(encoder: TableEncoder) -> dict[str, Any]:
         "orders": [[i, order.labels] for i, order in encoder.orders_.items()],
         "dates": [[i, form] for i, form in encoder.forms_.items()],
         "parts": [[i, part] for i, part in encoder.parts_],
+        "scores": [[i, one.names, one.words, one.table] for i, one in encoder.scores_.items()],
         "missing_seen": encoder.missing_seen_,
         "means": np.array(encoder.means_ or [0.0] * len(points)),
         "numbers_seen": np.array(encoder.numbers_seen_).reshape(len(points), 3),
@@ -92,6 +93,7 @@ def _restore_encoder(stored: Any) -> TableEncoder:
     encoder.check_parameters()
     encoder.n_features_in_ = n_columns
     encoder.forms_, encoder.parts_ = forms, parts
+    encoder.scores_ = _restore_scores(stored.get("scores", []), encoder)
     if names is not None:
         encoder.feature_names_in_ = names
     encoder.is_nominal_, encoder.categories_, encoder.dtypes_ = is_nominal, categories, dtypes
@@ -129,6 +131,29 @@ def _restore_forms(
         is_known = isinstance(part, str) and part if forms.get(i) == TEXT else part in PARTS
         require(i in forms and bool(is_known), "parts must be those of dates or words")
     return forms, [(i, part) for i, part in parts]
+
+
+def _restore_scores(stored: Any, encoder: TableEncoder) -> dict[int, WordScores]:
+    scores: dict[int, WordScores] = {}
+    for one in stored:
+        require(isinstance(one, list) and len(one) == 4, "scores of words must be lists of four")
+        i, names, words, table = one
+        for texts in (names, words):
+            are_texts = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+            require(are_texts, "scores must be those of words")
+        require(encoder.forms_.get(i) == TEXT, "scores must be those of a column of text")
+        own = parts_of(i, encoder.parts_)
+        require(bool(names) and own[-len(names) :] == names, "sums must be the last parts")
+        require(
+            isinstance(table, np.ndarray)
+            and table.dtype == np.int32
+            and table.ndim == 3
+            and table.shape[::2] == (len(names), len(words))
+            and table.shape[1] > 0,
+            "every sum needs a score of each word",
+        )
+        scores[i] = WordScores(names, words, table)
+    return scores
 
 
 def _restore_orders(

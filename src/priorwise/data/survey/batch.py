@@ -26,7 +26,7 @@ from priorwise.data.tables.label_keys import (
 )
 from priorwise.data.tables.parts import Part, name_parts, parts_of, read_parts, take_parts
 from priorwise.data.tables.raw_table import RawTable
-from priorwise.data.tables.texts import TEXT
+from priorwise.data.tables.texts import TEXT, WordScores
 
 NUMERIC_KINDS = ("numeric", "ordered", "date")
 """Kinds of columns that are read as numbers at once."""
@@ -50,6 +50,7 @@ class RawColumns:
     orders: dict[int, Categories]
     forms: dict[int, str]  # of the columns of dates, which are numeric, and of texts
     parts: list[Part]  # of these dates and texts, which are features behind the columns
+    scores: Mapping[int, WordScores]  # of the words of texts
 
     @classmethod
     def read(
@@ -62,13 +63,14 @@ class RawColumns:
         label_reader: LabelReader | None = None,
         forms: Mapping[int, str] | None = None,
         parts: list[Part] | None = None,
+        scores: Mapping[int, WordScores] | None = None,
     ) -> RawColumns:
         """Read a table whose columns are of these kinds, by the parameters of an encoder.
 
         Labels begin with the `known` ones of each column of labels: batches that begin alike have
         the same codes, and merge quickly. `label_reader` remembers labels from batch to batch.
-        `forms` are those of columns of dates and texts and `parts` what is used of them, if
-        training has decided.
+        `forms` are those of columns of dates and texts, `parts` and `scores` what is used of them,
+        if training has decided.
         """
         reader, no_labels = label_reader or LabelReader(), list[Hashable]()
         marks, n = mark_keys(encoder.missing_values), table.n_columns
@@ -104,7 +106,18 @@ class RawColumns:
         mixed = choose_columns("numeric_features", encoder.numeric_features, n, feature_names)
         values = _read_numbers(table, numeric, orders, forms, np.flatnonzero(mixed).tolist(), marks)
         names = [table.name(i) for i in range(n)]
-        return cls(names, kinds, labels, codes, declared, values, orders, dict(forms), parts or [])
+        return cls(
+            names,
+            kinds,
+            labels,
+            codes,
+            declared,
+            values,
+            orders,
+            dict(forms),
+            parts or [],
+            scores or {},
+        )
 
     def survey(
         self, weight: NDArray[np.float64] | None = None, *, summarise: bool = False
@@ -132,11 +145,10 @@ class RawColumns:
         return self._to_survey(np.zeros(1), np.array([total]), features)
 
     def count_texts(
-        self, y: NDArray[np.int32], weight: NDArray[np.float64] | None
+        self, y: NDArray[np.int32], n_classes: int, weight: NDArray[np.float64] | None
     ) -> dict[int, NDArray[np.intp]]:
         """Return the rows of positive weight of each label and class, by column of text."""
         counted = slice(None) if weight is None else weight > 0
-        n_classes = int(y.max(initial=0)) + 1
         return {
             i: np.bincount(
                 codes[counted] * n_classes + y[counted], minlength=len(self.labels[i]) * n_classes
@@ -186,6 +198,7 @@ class RawColumns:
         label_codes: Sequence[NDArray[np.int32]],
         forms: Mapping[int, str],
         parts: Sequence[Part],
+        scores: Mapping[int, WordScores],
     ) -> Columns:
         """Return the rows by codes of labels: those of each label of each nominal feature.
 
@@ -206,27 +219,27 @@ class RawColumns:
             elif i not in forms:
                 of_labels = LabelCounts(self.labels[i], np.zeros((len(self.labels[i]), 1)))
                 values[place[i]] = of_labels.numbers()[self.codes[i]]
-        for i, of_column in self._read_forms(forms, parts):
+        for i, of_column in self._read_forms(forms, parts, scores):
             own = [n + at for at, (source, _) in enumerate(parts) if source == i]
             values[[place[feature] for feature in (i, *own)]] = of_column
         return Columns(codes, values, is_nominal)
 
     def _read_forms(
-        self, forms: Mapping[int, str], parts: Sequence[Part]
+        self, forms: Mapping[int, str], parts: Sequence[Part], scores: Mapping[int, WordScores]
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield the columns of these forms, each with its numbers and those of its parts."""
         numeric = [i for i, kind in enumerate(self.kinds) if kind in NUMERIC_KINDS]
         for i, form in forms.items():
             own = parts_of(i, parts)
             if i in self.codes:
-                yield i, read_parts(self.labels[i], form, own)[:, self.codes[i]]
+                yield i, read_parts(self.labels[i], form, own, scores.get(i))[:, self.codes[i]]
             else:
                 yield i, take_parts(self.values[numeric.index(i)], own)
 
     def _read_decided(self) -> dict[int, NDArray[np.float64]]:
         """Return what `_read_forms` yields of columns whose kind is not left to their values."""
         forms = {i: form for i, form in self.forms.items() if self.kinds[i] != "text"}
-        return dict(self._read_forms(forms, self.parts))
+        return dict(self._read_forms(forms, self.parts, self.scores))
 
     def _to_survey(
         self, classes: NDArray[Any], class_counts: NDArray[Any], features: list[Feature]

@@ -14,14 +14,14 @@ from priorwise.data.cuts.discretise import Discretizer
 from priorwise.data.cuts.names import WholeRange, as_discretizer, learn_cut_points
 from priorwise.data.survey.labels import LabelCounts
 from priorwise.data.survey.numbers import NumberCounts, ValueSummary
-from priorwise.data.survey.words import choose_words
+from priorwise.data.survey.words import learn_words
 from priorwise.data.tables.categories import Categories
 from priorwise.data.tables.column_kinds import warn_of_whole_numbers
 from priorwise.data.tables.dates import PARTS, choose_form
 from priorwise.data.tables.label_keys import mark_keys
 from priorwise.data.tables.parts import Part, is_date, name_parts, part_labels, read_parts
 from priorwise.data.tables.raw_table import infinity_error
-from priorwise.data.tables.texts import TEXT, holds_texts, warn_of_texts
+from priorwise.data.tables.texts import TEXT, WordScores, holds_texts, warn_of_texts
 
 
 def join_classes(
@@ -58,6 +58,8 @@ class Survey:
     numbers are those of words."""
     parts: list[Part] = field(default_factory=list)
     """Of dates and texts, which are features behind those of the columns."""
+    scores: dict[int, WordScores] = field(default_factory=dict)
+    """Of the words of columns of texts, whose sums are the last parts of a column."""
 
     @property
     def n_rows(self) -> int:
@@ -186,14 +188,16 @@ class Survey:
         reading: Any,
         max_value_bytes: int | None = None,
         rows: Mapping[int, NDArray[Any]] | None = None,
+        classes: Sequence[Any] | None = None,
     ) -> Survey:
         """Return the survey of all rows, in which each feature is nominal or numeric.
 
         Text that is dates, or words, is found by the parameters of an encoder. Parts of dates that
-        no row has are left out: the hours of days. Words are chosen by the rows of each label and
-        class; `rows` has those of columns of text if the survey does not.
+        no row has are left out: the hours of days. Words are learnt of the rows of each label and
+        class; `rows` has those of columns of text, and `classes`, if the survey does not.
         """
-        n, whole_numbers, forms = self.n_columns, list[str](), dict(self.forms)
+        n, whole_numbers, forms, scores = self.n_columns, list[str](), dict(self.forms), {}
+        classes = self.classes.tolist() if classes is None else classes
         features = self.features[:n]
         of_parts = dict(zip(self.parts, self.features[n:], strict=True))
         for i, feature in enumerate(features):
@@ -209,10 +213,13 @@ class Survey:
             if form is None:
                 features[i] = replace(feature, is_text=False)
                 continue
-            forms[i], own = form, [*PARTS]
+            forms[i], own, sums = form, [*PARTS], None
             if form == TEXT:
-                own = choose_words(feature.labels, counts, min_rows=reading.min_rows_per_label)
-            values = read_parts(feature.labels, form, own)
+                least = reading.min_rows_per_label
+                own, sums = learn_words(feature.labels, counts, classes, min_rows=least)
+            if sums is not None:
+                scores[i], own = sums, [*own, *sums.names]
+            values = read_parts(feature.labels, form, own, sums)
             features[i] = feature.to_numbers(max_value_bytes, values[0])
             for part, of_part in zip(own, values[1:], strict=True):
                 of_parts[i, part] = feature.to_numbers(max_value_bytes, of_part)
@@ -221,7 +228,7 @@ class Survey:
         parts = [
             part
             for part in sorted(of_parts, key=_place_of_part(forms))
-            if _has_part(of_parts[part], is_rank=bool(labels[part]))
+            if forms[part[0]] == TEXT or _has_part(of_parts[part], is_rank=bool(labels[part]))
         ]
         ranks: dict[int, list[Hashable]] = {
             n + at: [*labels[part]] for at, part in enumerate(parts) if labels[part]
@@ -233,6 +240,7 @@ class Survey:
             orders=self.orders | ranks,
             forms=dict(sorted(forms.items())),
             parts=parts,
+            scores=scores,
         )
 
     @property

@@ -15,11 +15,11 @@ from priorwise.data.tables.dates import (
     show_date,
     take_part,
 )
-from priorwise.data.tables.texts import NO_YES, TEXT, WordCount, read_texts
+from priorwise.data.tables.texts import NO_YES, TEXT, WordCount, WordScores, read_texts
 
 Part = tuple[int, str]
-"""A feature that is part of a column: the column, and the name of a part of its dates or a word of
-its texts. The form of the column, one of dates or `TEXT`, says which."""
+"""A feature that is part of a column: the column, and the name of a part of its dates, of a word of
+its texts, or of one of their sums (`WordScores`). The form of the column says which."""
 
 
 def name_parts(names: Sequence[str], forms: Mapping[int, str], parts: Sequence[Part]) -> list[str]:
@@ -34,20 +34,25 @@ def name_parts(names: Sequence[str], forms: Mapping[int, str], parts: Sequence[P
 def part_labels(form: str, part: str) -> tuple[str, ...]:
     """Return the labels of a part of a column of a form, whose values are ranks; none if numbers.
 
-    >>> part_labels("text", "late"), part_labels("iso", "hour")
-    (('no', 'yes'), ())
+    >>> part_labels("text", "late"), part_labels("text", "all words"), part_labels("iso", "hour")
+    (('no', 'yes'), (), ())
     """
-    return NO_YES if form == TEXT else PARTS[part]
+    if form == TEXT:
+        return () if " " in part else NO_YES  # the name of a sum has a space, a word has none
+    return PARTS[part]
 
 
-def read_parts(labels: Sequence[Hashable], form: str, parts: Sequence[str]) -> NDArray[np.float64]:
+def read_parts(
+    labels: Sequence[Hashable], form: str, parts: Sequence[str], scores: WordScores | None = None
+) -> NDArray[np.float64]:
     """Return the numbers that labels mean in a form, and the parts of each.
 
     The shape is (1 + n_parts, n_labels): seconds since 1970 and parts of dates, or the number of
-    words and whether each word is among them.
+    words, whether each word is among them, and the sums of `scores`, which are the last parts.
     """
     if form == TEXT:
-        return read_texts(labels, parts)
+        n_words = len(parts) - (0 if scores is None else len(scores.names))
+        return read_texts(labels, parts[:n_words], scores)
     seconds = [np.nan if one is None else one for one in read_dates(labels, form)]
     return take_parts(np.array(seconds), parts)
 

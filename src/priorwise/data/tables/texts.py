@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Sequence
+import zlib
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,8 @@ PIECE_LENGTH = 4
 """Letters of a piece of a word."""
 PIECE_MARK = "…"
 """Stands before and behind a piece of a word."""
+SCORE_UNIT = 2.0**-10
+"""Scores of words are multiples of this, so that sums do not depend on the order of words."""
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -36,45 +41,97 @@ def split_words(text: Any) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def split_word(word: str) -> Iterator[str]:
-    """Yield the pieces of a longer word, as parts of a column are called.
+@lru_cache(100_000)
+def split_word(word: str) -> tuple[str, ...]:
+    """Return the pieces of a longer word, as parts of a column are called.
 
-    >>> list(split_word("delays")), list(split_word("show"))
-    (['…dela…', '…elay…', '…lays…'], [])
+    >>> split_word("delays"), split_word("show")
+    (('…dela…', '…elay…', '…lays…'), ())
     """
-    if len(word) > PIECE_LENGTH:
-        for start in range(len(word) - PIECE_LENGTH + 1):
-            yield f"{PIECE_MARK}{word[start : start + PIECE_LENGTH]}{PIECE_MARK}"
+    if len(word) <= PIECE_LENGTH:
+        return ()
+    starts = range(len(word) - PIECE_LENGTH + 1)
+    pieces = {word[start : start + PIECE_LENGTH] for start in starts}
+    return tuple(sorted(f"{PIECE_MARK}{piece}{PIECE_MARK}" for piece in pieces))
 
 
-def read_texts(texts: Sequence[Hashable], words: Sequence[str]) -> NDArray[np.float64]:
-    """Return the number of words of each text, then whether it has each of some words or pieces.
+def find_tokens(words: Iterable[str]) -> set[str]:
+    """Return different words and all their pieces."""
+    distinct = set(words)
+    return distinct.union(*map(split_word, distinct))
 
-    The shape is (1 + n_words, n_texts). A missing text, None, has NaN words, and none of them.
+
+def find_fold(words: Sequence[str], n_folds: int) -> int:
+    """Return the fold of a text, a hash of its words: texts of the same words share it.
+
+    >>> find_fold(["no", "delay"], 8)
+    4
+    """
+    return zlib.crc32(" ".join(words).encode()) % n_folds
+
+
+@dataclass(frozen=True, eq=False)
+class WordScores:
+    """Scores of words and pieces, whose sums over a text are numbers that tell of the class.
+
+    ``table[s, f, w] * SCORE_UNIT`` is what word w adds to sum s of a text in fold f (`find_fold`).
+    It was learnt from texts in the other folds, so that the sums of texts of training are as honest
+    as those of new ones. `names` are what these sums are called as parts of a column.
+    """
+
+    names: list[str]
+    words: list[str]
+    table: NDArray[np.int32]
+
+    def is_same(self, other: WordScores | None) -> bool:
+        """Whether two tables have the same names, words and scores."""
+        return (
+            other is not None
+            and (self.names, self.words) == (other.names, other.words)
+            and np.array_equal(self.table, other.table)
+        )
+
+
+def read_texts(
+    texts: Sequence[Hashable], words: Sequence[str], scores: WordScores | None = None
+) -> NDArray[np.float64]:
+    """Return the number of words of each text, whether it has some words or pieces, and its sums.
+
+    The shape is (1 + n_words + n_sums, n_texts). A missing text, None, has NaN words, none of the
+    words that are asked for, and sums of zero.
 
     >>> read_texts(["No delay!", None], ["delay", "…elay…", "late"]).tolist()
     [[2.0, nan], [1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
     """
     place = {word: at for at, word in enumerate(words, 1)}
-    pieces = [(word.strip(PIECE_MARK), at) for word, at in place.items() if word[0] == PIECE_MARK]
-    n_words, rows, columns = [], list[int](), list[int]()
-    for column, text in enumerate(texts):
-        if text is None:
-            n_words.append(np.nan)
-            continue
-        found = split_words(text)
-        n_words.append(float(len(found)))
-        distinct = set(found)
-        has = [place[word] for word in distinct if word in place]
-        if pieces:
-            joined = " ".join(distinct)
-            has += [at for piece, at in pieces if piece in joined]
-        rows += has
-        columns += [column] * len(has)
+    score_of = {} if scores is None else {word: at for at, word in enumerate(scores.words)}
+    n_folds = 1 if scores is None else scores.table.shape[1]
+    n_words, folds, found = [], list[int](), []
+    scored = []
+    for text in texts:
+        own = [] if text is None else split_words(text)
+        n_words.append(np.nan if text is None else float(len(own)))
+        tokens = find_tokens(own)
+        found.append([place[token] for token in tokens if token in place])
+        if scores is not None:
+            folds.append(find_fold(own, n_folds))
+            scored.append([score_of[token] for token in tokens if token in score_of])
     values = np.zeros((1 + len(words), len(n_words)))
     values[0] = n_words
-    values[rows, columns] = 1.0
-    return values
+    row, column = _pair(found)
+    values[column, row] = 1.0
+    if scores is None:
+        return values
+    row, column = _pair(scored)
+    added = scores.table[:, np.array(folds, dtype=np.intp)[row], column]
+    sums = [np.bincount(row, one, len(n_words)) * SCORE_UNIT for one in added]
+    return np.vstack([values, *sums])
+
+
+def _pair(places: list[list[int]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the text of each place, and the place."""
+    row = np.repeat(np.arange(len(places)), [len(own) for own in places])
+    return row, np.array([place for own in places for place in own], dtype=np.intp)
 
 
 def holds_texts(labels: Sequence[Hashable], rows: NDArray[Any]) -> bool:

@@ -47,12 +47,31 @@ const DATE_PARTS = {
   hour: (seconds) => (seconds - 86400 * Math.floor(seconds / 86400)) / 3600,
 };
 
+const PIECE_LENGTH = 4, SCORE_UNIT = 2 ** -10;
+
+// The checksum of zlib, by which texts are dealt to folds.
+function crc32(text) {
+  let crc = -1;
+  for (const byte of new TextEncoder().encode(text)) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; ++bit) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return ~crc >>> 0;
+}
+
 // The words of the text that was asked for last: features of a text follow each other.
 let lastText = null, lastWords = null;
 function splitWords(text) {
   if (text !== lastText) {
     const all = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) || [];
-    [lastText, lastWords] = [text, { n: all.length, distinct: new Set(all), joined: all.join(" ") }];
+    const joined = all.join(" "), tokens = new Set(all);
+    for (const word of new Set(all)) {
+      const letters = Array.from(word);
+      if (letters.length > PIECE_LENGTH)
+        letters.slice(PIECE_LENGTH - 1).forEach((_, k) =>
+          tokens.add(`\u2026${letters.slice(k, k + PIECE_LENGTH).join("")}\u2026`));
+    }
+    [lastText, lastWords] = [text, { n: all.length, tokens, hash: crc32(joined) }];
   }
   return lastWords;
 }
@@ -61,6 +80,8 @@ class ValueReader {
   constructor(rules) {
     Object.assign(this, rules);
     this.missing = rules.missing === null ? NaN : rules.missing;
+    this.placeOf = new Map(rules.words.map((word, place) => [word, place]));
+    this.scoreOf = rules.scores && unpack(rules.scores);
     this.texts = table(rules.texts);
     this.numbers = table(rules.numbers);
     this.booleans = table(rules.booleans);
@@ -113,8 +134,12 @@ class ValueReader {
     if (isMissing || this.texts.has(text)) return this.part === null ? this.missing : 0;
     const words = splitWords(text);
     if (this.part === null) return words.n;
-    const isPiece = this.part.startsWith("\u2026");
-    return Number(isPiece ? words.joined.includes(this.part.slice(1, -1)) : words.distinct.has(this.part));
+    if (this.scores === null) return Number(words.tokens.has(this.part));
+    const fold = words.hash % this.scores.shape[0], width = this.words.length;
+    let sum = 0;
+    for (const token of words.tokens)
+      if (this.placeOf.has(token)) sum += this.scoreOf[fold * width + this.placeOf.get(token)];
+    return sum * SCORE_UNIT;
   }
 
   // Seconds since 1970: given as such, as a Date or as a text in the form that training had.
