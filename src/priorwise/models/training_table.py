@@ -183,8 +183,7 @@ class TrainingTable:
             np.bincount(ranks + 1, minlength=len(values) + 1)
             for ranks, values in zip(self.ranked.ranks, self.ranked.distinct, strict=True)
         ]
-        places = np.flatnonzero(~self.encoder.is_nominal_)
-        number = NumberEquality.find(places, counts)
+        number = NumberEquality.find(*self.encoder.leave_out_texts(counts))
         if number is None:
             return None
         columns = self.feature_columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from priorwise.data.tables.column_kinds import Kind
 from priorwise.data.tables.label_keys import NominalColumn
 from priorwise.data.tables.parts import Part, as_shown, is_date, name_parts, show_number
 from priorwise.data.tables.texts import TEXT, WordScores
+
+T = TypeVar("T")
 
 
 class CodeNames:
@@ -87,6 +89,16 @@ class CodeNames:
             self.orders_,
             self.forms_,
         )
+
+    def leave_out_texts(self, values: Sequence[T]) -> tuple[NDArray[np.intp], list[T]]:
+        """Return the numeric features that are not made of texts, and what belongs to each.
+
+        `values` are those of all numeric features. Texts that differ may have the same numbers.
+        """
+        sources = [*range(self.n_features_in_), *(i for i, _ in self.parts_)]
+        numeric = np.flatnonzero(~self.is_nominal_)
+        is_kept = np.array([self.forms_.get(sources[i]) != TEXT for i in numeric.tolist()], bool)
+        return numeric[is_kept], [values[at] for at in np.flatnonzero(is_kept).tolist()]
 
     @property
     def ordered_places(self) -> list[int]:
