@@ -147,6 +147,15 @@ def test_explanations_cards_and_pages_name_words(tmp_path: Path) -> None:
     assert X["review"][1] not in page
 
 
+def test_a_summary_counts_the_words_of_training() -> None:
+    X, y = draw()
+    model = SplineLogisticClassifier().fit(X, y)
+    known = {*model.encoder_.scores_[0].words, "late"}
+    assert model.summary().n_words == len(known)
+    assert f"{len(known)} words and pieces of its texts" in repr(model.summary())
+    assert SplineLogisticClassifier(text_features=None).fit(X, y).summary().n_words == 0
+
+
 def test_a_missing_text_has_no_words_and_a_missing_number_of_them() -> None:
     X, y = draw()
     encoder = TableEncoder().fit(X, y)
