@@ -19,9 +19,6 @@ from priorwise.data.tables.texts import (
     split_words,
 )
 
-MAX_WORDS = 150
-"""Most words and pieces of words of a column that are features."""
-
 
 def learn_words(
     texts: Sequence[Hashable],
@@ -30,8 +27,9 @@ def learn_words(
     *,
     min_rows: int = 1,
     chance: float = 0.05,
+    max_words: int = 150,
 ) -> tuple[list[str], WordScores | None]:
-    """Return the words and pieces of words that are features, and the scores of all.
+    """Return at most `max_words` words and pieces that are features, and the scores of all.
 
     `counts` are the rows of each text and class, and nothing is learnt of words in fewer than
     `min_rows` rows. Of noise there is a word, or a score, with at most about the `chance` given.
@@ -50,11 +48,12 @@ def learn_words(
     words, has_word = _find_words(split, counts.sum(axis=1), max(min_rows, 2))
     if not words:
         return [], None
-    chosen = _choose_words(words, has_word, counts, min_rows, chance)
+    candidates = _choose_words(words, has_word, counts, min_rows, chance, 8 * max_words)
+    chosen = _leave_out_copies(candidates, has_word, counts.sum(axis=1), max_words)
     scores = _learn_scores(
         split, words, has_word, counts, [classes[k] for k in of_class.tolist()], chance
     )
-    return chosen, scores
+    return [words[i] for i in chosen], scores
 
 
 def _find_words(
@@ -80,9 +79,14 @@ def _find_words(
 
 
 def _choose_words(
-    words: list[str], has_word: csr_array, counts: NDArray[Any], min_rows: int, chance: float
-) -> list[str]:
-    """Return the words that rows of one class have more often than others.
+    words: list[str],
+    has_word: csr_array,
+    counts: NDArray[Any],
+    min_rows: int,
+    chance: float,
+    most: int,
+) -> list[int]:
+    """Return at most `most` places of words that rows of one class have more often than others.
 
     With n_k of the n rows that have a word in class k, and q_k the share of the class, the chance
     of so many under independence is at most::
@@ -91,20 +95,18 @@ def _choose_words(
 
     (Chernoff), where K is the number of classes and the class is the one of the least p; for a word
     that most rows have, the rows without it may give less. Of all words in at least 5 and at least
-    `min_rows` rows those are chosen that Benjamini and Hochberg's rule finds. The strongest come
-    first, and one that is in nearly the same rows as one before it is left out.
+    `min_rows` rows those are chosen that Benjamini and Hochberg's rule finds, the strongest first.
     """
     n_of_class, totals = has_word.T @ counts, counts.sum(axis=0)
     often = np.flatnonzero(n_of_class.sum(axis=1) >= max(min_rows, 5))
     if not len(often):
-        return []
+        return list[int]()
     evidence = _measure_evidence(n_of_class[often], totals)
     order = np.lexsort((often, -evidence))
     needed = np.log(len(often) / (chance * np.arange(1, len(often) + 1)))
     n_found = int(np.flatnonzero(evidence[order] >= needed).max(initial=-1)) + 1
-    strongest = often[order[: min(n_found, 8 * MAX_WORDS)]]
-    chosen = _leave_out_copies(has_word[:, strongest], counts.sum(axis=1))
-    return [words[i] for i in strongest[chosen].tolist()]
+    strongest: list[int] = often[order[: min(n_found, most)]].tolist()
+    return strongest
 
 
 def _measure_evidence(n_of_class: NDArray[Any], totals: NDArray[Any]) -> NDArray[np.float64]:
@@ -131,20 +133,23 @@ def _measure_excess(
     return np.where(is_meant, n * divergence, 0.0)
 
 
-def _leave_out_copies(has_word: csr_array, n_rows: NDArray[np.float64]) -> list[int]:
-    """Return the places of at most `MAX_WORDS` words of which no two share most of their rows.
+def _leave_out_copies(
+    places: list[int], has_word: csr_array, n_rows: NDArray[np.float64], most: int
+) -> list[int]:
+    """Return at most `most` of the words at some places of which no two share most of their rows.
 
-    Two words do if 80 % of the rows that have one of them have both.
+    Two words do if 80 % of the rows that have one of them have both; the first stays.
     """
+    has_word = has_word[:, places]
     weighted = csr_array(has_word.multiply(n_rows[:, None]))
     both = (has_word.T @ weighted).toarray()
     n = np.diag(both)
     is_copy = both > 0.8 * (n[:, None] + n[None, :] - both)
     chosen: list[int] = []
     for i in range(len(n)):
-        if len(chosen) < MAX_WORDS and not is_copy[i, chosen].any():
+        if len(chosen) < most and not is_copy[i, chosen].any():
             chosen.append(i)
-    return chosen
+    return [places[i] for i in chosen]
 
 
 def _learn_scores(
