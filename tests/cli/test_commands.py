@@ -86,7 +86,17 @@ def test_the_form_of_dates_is_said(work: Path) -> None:
     options = ["--target", "ill", "--model", "NaiveBayesClassifier", "--quiet"]
     assert main(["fit", "dates.csv", "-o", "m", *options, "--dates", "when=month-first"]) == 0
     encoder = priorwise.load("m").encoder_
-    assert encoder.dates_ == {0: "month-first"}
+    assert encoder.forms_ == {0: "month-first"}
+
+
+def test_columns_of_text_are_said(work: Path) -> None:
+    lines = [f"{'late' if i % 3 else 'fine'} {i % 7},{'yes' if i % 3 else 'no'}" for i in range(99)]
+    Path("texts.csv").write_text("\n".join(["note,ill", *lines]))
+    options = ["--target", "ill", "--model", "NaiveBayesClassifier", "--quiet"]
+    for more in ([], ["--stream", "--overwrite"]):
+        assert main(["fit", "texts.csv", "-o", "m", *options, *more, "--text", "note"]) == 0
+        assert "note: late" in priorwise.load("m").feature_labels_
+    assert main(["fit", "texts.csv", "-o", "m", *options, "--text", "nota"]) != 0
 
 
 def test_a_folder_of_files_is_read_whole_or_as_a_stream(work: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from browser import list_errors, list_requests, open_page
 from export.cases import ORDERED, fit, list_rows, make_table, predict
-from priorwise import NaiveBayesClassifier
+from priorwise import NaiveBayesClassifier, SplineLogisticClassifier
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -267,6 +267,32 @@ def test_a_page_without_rows_answers_too(driver, tmp_path, table):
     menu = driver.find_element("css selector", "select[id^='feature']")
     menu.send_keys("another")
     assert "training did not have" in driver.find_element("id", "problem").text
+    assert list_errors(driver) == []
+
+
+@pytest.mark.filterwarnings("ignore:the text of column")
+def test_a_text_is_typed_and_its_words_are_named(driver, tmp_path):
+    rng = np.random.default_rng(0)
+    y, words = rng.integers(0, 2, 300), [f"w{a}{b}" for a in "abcdef" for b in "xyz"]
+    late = np.where(rng.random(300) < 0.2 + 0.6 * y, "late ", "")
+    texts = [of + " ".join(rng.choice(words, 5)) for of in late]
+    X = pd.DataFrame({"note": texts, "size": rng.normal(size=300)})
+    model = SplineLogisticClassifier().fit(X, y)
+    model.explorer(tmp_path / "page.html", X, y)
+    open_page(driver, tmp_path / "page.html")
+    change = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))"
+    field = driver.find_element("css selector", "textarea")
+    typical = float(np.sort(X["size"])[150])
+    steps = {}
+    for text in ("Late - late wax?", " ", texts[0]):
+        driver.execute_script(change, field, text)
+        row = pd.DataFrame({"note": [text], "size": [typical]})
+        answer = read(driver)
+        np.testing.assert_allclose(answer["proba"], model.predict_proba(row)[0], atol=1e-9)
+        steps[text] = dict(answer["steps"])
+    assert "note: late" in steps["Late - late wax?"]
+    assert "note: late" not in steps[" "]
+    assert "note = missing" in steps[" "]
     assert list_errors(driver) == []
 
 

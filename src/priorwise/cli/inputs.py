@@ -219,6 +219,7 @@ def read_columns(options: Namespace) -> dict[str, Any]:
         "numeric_features": options.numeric,
         "ordinal_features": orders or None,
         "date_features": forms or None,
+        "text_features": getattr(options, "text", None),
         "missing_values": None if marks is None else [*MISSING_MARKS, *marks],
         "min_rows_per_label": getattr(options, "min_rows_per_label", None),
     }
@@ -226,7 +227,7 @@ def read_columns(options: Namespace) -> dict[str, Any]:
 
 def check_columns(options: Namespace, names: Sequence[str]) -> None:
     """Raise unless the options of reading name columns."""
-    for option in ("categorical", "numeric", "ordinal", "dates"):
+    for option in ("categorical", "numeric", "ordinal", "dates", "text"):
         for text in getattr(options, option, None) or ():
             has_value = option in ("ordinal", "dates")
             check_column(text.partition("=")[0] if has_value else text, names, f"--{option}")

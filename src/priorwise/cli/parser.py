@@ -136,6 +136,8 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         *_COLUMNS,
         _argument("--dates", nargs="+", metavar="COLUMN=FORM", help="form of dates in text: "
                   "when=day-first, month-first or iso (recognised)"),
+        _argument("--text", nargs="+", metavar="COLUMN", help="columns of text, read as words "
+                  "(recognised)"),
         _argument("--min-rows-per-label", type=int, metavar="N",
                   help="labels of fewer rows become one, 'other', and are not in the model (1)"),
         _argument("--weights", metavar="COLUMN",

@@ -11,6 +11,7 @@ OPTIONS = {
     "numeric_features": "--numeric",
     "ordinal_features": "--ordinal",
     "date_features": "--dates",
+    "text_features": "--text",
     "missing_values": "--missing-values",
     "min_rows_per_label": "--min-rows-per-label",
     "sample_weight": "--weights",

@@ -14,7 +14,7 @@ from priorwise.export.assets import read_asset
 from priorwise.export.c_arrays import join_items, write_comment, write_string
 from priorwise.export.c_steps import CSteps
 from priorwise.export.layout import ExportedModel
-from priorwise.export.reading import require_one_kind
+from priorwise.export.reading import refuse_texts, require_one_kind
 
 
 def export_c(
@@ -64,6 +64,7 @@ def export_c(
         raise ValueError(f"prefix must be a C identifier, got {prefix!r}")
     exported = ExportedModel(model)
     require_one_kind(exported, "C")
+    refuse_texts(exported, "C")
     writer = CSteps(exported, prefix)
     last = writer.add_step(exported.step)
     reading = writer.add_reading()

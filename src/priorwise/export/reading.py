@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import chain
 
 from priorwise.data.encoding.value_rules import ValueRules
+from priorwise.data.tables.texts import TEXT
 from priorwise.export.layout import ExportedModel
 
 
@@ -13,6 +15,16 @@ def require_backoff(model: ExportedModel, kind: str) -> None:
     """Raise ValueError if a row may be an error, which tables of rows have no place for."""
     if any(rules.refuses_unknown for reader in model.readers for rules in reader):
         raise ValueError(f"unseen must be 'backoff' to export a model to {kind}, got 'error'")
+
+
+def refuse_texts(model: ExportedModel, kind: str) -> None:
+    """Raise ValueError, which names the column, if one is read as words."""
+    for rules in chain(*model.readers):
+        if rules.form == TEXT:
+            raise ValueError(
+                f"column {rules.name!r} is read as words, which {kind} cannot do: use export_json, "
+                "or leave the column out or name it in categorical_features before the model learns"
+            )
 
 
 def require_one_kind(model: ExportedModel, kind: str) -> None:

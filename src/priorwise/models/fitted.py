@@ -82,6 +82,11 @@ class FittedClassifier(ClassifierMixin, Estimator):
         of whose values are dates in one form; a dict has the form of columns of text:
         ``{"when": "day-first"}``, "month-first" or "iso". None takes dates as seconds alone, and
         text as labels.
+    text_features : "from_dtype", None, or array-like of bool, int or str
+        Columns to take as text: their number of words, and behind the columns, for each of up to
+        150 words and pieces of words that tell of the class, whether a text has it. By default
+        columns of strings whose values are mostly different and have several words; a mask, indices
+        or names say that others are, and None that none is.
     missing_values : "usual" or list of str and float
         Values that mean missing, besides None, NaN, NaT and NA: in columns of strings and objects,
         and in columns of numbers if they are numbers. The usual ones are "", "?", "NA", "N/A",
@@ -118,6 +123,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
     numeric_features: Any = None
     ordinal_features: Any = "from_dtype"
     date_features: Any = "from_dtype"
+    text_features: Any = "from_dtype"
     missing_values: Any = "usual"
     min_rows_per_label: int = 1
     missing: str

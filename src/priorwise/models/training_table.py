@@ -69,7 +69,7 @@ class TrainingTable:
         codes, classes = encode_labels(y, classes=declared)
         weight, given = check_weight(sample_weight, len(codes)), np.arange(len(codes))
         group = check_groups(groups, len(codes))
-        columns = encoder.fit_read(X, codes, weight, joins_labels=len(classes) > 1)
+        columns = encoder.fit_read(X, codes, weight, classes, joins_labels=len(classes) > 1)
         n_given = len(codes)
         if weight is not None and not weight.all():
             given = np.flatnonzero(weight)
@@ -183,8 +183,7 @@ class TrainingTable:
             np.bincount(ranks + 1, minlength=len(values) + 1)
             for ranks, values in zip(self.ranked.ranks, self.ranked.distinct, strict=True)
         ]
-        places = np.flatnonzero(~self.encoder.is_nominal_)
-        number = NumberEquality.find(places, counts)
+        number = NumberEquality.find(*self.encoder.leave_out_texts(counts))
         if number is None:
             return None
         columns = self.feature_columns

@@ -18,6 +18,8 @@ from priorwise.common.texts import count, show_percent
 from priorwise.common.validation import check_number, name_near
 from priorwise.data.columns import Columns
 from priorwise.data.tables.dates import take_part
+from priorwise.data.tables.parts import parts_of
+from priorwise.data.tables.texts import TEXT
 from priorwise.export import javascript_evaluator
 from priorwise.export.json_file import describe_model
 from priorwise.report.html import embed_json, read_asset
@@ -27,6 +29,7 @@ from priorwise.report.values import (
     name_rows,
     name_target,
     plain_label,
+    read_texts,
     read_values,
     take_rows,
 )
@@ -61,7 +64,11 @@ def write_explorer(
     if max_rows == 0:
         X = y = keys = None  # the values of the sliders are those of the rows
     is_fixed = _find_fixed(model.feature_labels_, fixed)
-    features = read_values(model, X)[: model.n_features_in_]
+    forms = model.encoder_.forms_
+    features = [
+        read_texts(feature.name, i, X) if forms.get(i) == TEXT else feature
+        for i, feature in enumerate(read_values(model, X)[: model.n_features_in_])
+    ]
     parts = list_parts(model.encoder_)
     rows = _choose_rows(features, max_rows)
     order = _order_features(model, X, rows)
@@ -80,6 +87,7 @@ def write_explorer(
             {
                 **_describe(features[i], model.feature_schema_[i], parts[i]),
                 "is_fixed": i in is_fixed,
+                "words": parts_of(i, model.encoder_.parts_) if features[i].is_text else [],
             }
             for i in order
         ],
@@ -184,11 +192,16 @@ def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.fl
                 codes.append(code)
             else:
                 numbers.append(np.nan if code < 0 else code)
+        elif feature.is_text and encoder.means_:
+            numbers.append(encoder.means_[len(numbers)])
         else:
             numbers.append(np.nan if feature.typical is None else feature.typical)
     numeric = np.flatnonzero(~encoder.is_nominal_).tolist()
     for column, part in encoder.parts_:
-        numbers.append(float(take_part(part, np.array([numbers[numeric.index(column)]]))[0]))
+        if features[column].is_text:
+            numbers.append(0.0)  # a missing text has no words
+        else:
+            numbers.append(float(take_part(part, np.array([numbers[numeric.index(column)]]))[0]))
     return model.predict_columns(
         Columns(
             np.array(codes, dtype=np.int32)[:, None],
@@ -228,7 +241,7 @@ def _order_features(model: Any, X: Any, rows: NDArray[np.intp]) -> list[int]:
 
 
 def list_parts(encoder: Any) -> list[list[int]]:
-    """Return the places of the features that are read from each column: itself, parts of dates."""
+    """Return the places of the features that are read from each column: itself and its parts."""
     places = [[i] for i in range(encoder.n_features_in_)]
     for at, (column, _) in enumerate(encoder.parts_, encoder.n_features_in_):
         places[column].append(at)
@@ -241,6 +254,7 @@ def _describe(feature: FeatureValues, schema: Any, places: list[int]) -> dict[st
         "places": places,
         "is_label": feature.is_label,
         "is_date": feature.is_date,
+        "is_text": feature.is_text,
         "values": feature.values,
         "share": None if feature.share is None else [float(f"{s:.5g}") for s in feature.share],
         "typical": feature.typical,
@@ -250,6 +264,8 @@ def _describe(feature: FeatureValues, schema: Any, places: list[int]) -> dict[st
 
 def _list_cells(feature: FeatureValues, rows: NDArray[np.intp]) -> list[Any]:
     cells = feature.cells[rows]
+    if feature.is_text:
+        return list(cells.tolist())
     missing = cells == -2 if feature.is_label else np.isnan(cells)
     return [None if gone else cell for cell, gone in zip(cells.tolist(), missing, strict=True)]
 

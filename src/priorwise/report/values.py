@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.data.tables import RawTable
 from priorwise.data.tables.dates import show_date
 from priorwise.report.svg import show_number
 
@@ -20,6 +21,8 @@ MAX_NUMBERS = 200
 @dataclass(frozen=True, eq=False)
 class FeatureValues:
     """A feature: its `values` for people to choose from, and the `cells` of some rows.
+
+    A feature that `is_text` has no values to choose from, and its cells are texts, None if missing.
 
     Values are ascending numbers, or labels. Their `share` is, of a number, the share of rows up to
     it (half of those that have it included) and of a label its share of the rows; None without
@@ -34,6 +37,7 @@ class FeatureValues:
     share: NDArray[np.float64] | None
     cells: NDArray[Any]
     typical: Any
+    is_text: bool = False
 
     def show(self, value: Any) -> str:
         """Return one of the values as text."""
@@ -72,6 +76,15 @@ def read_values(model: Any, X: Any = None) -> list[FeatureValues]:
         else:
             result.append(_read_numbers(name, schema[feature], column))
     return result
+
+
+def read_texts(name: str, i: int, X: Any = None) -> FeatureValues:
+    """Return a column of texts as people type them, with those of X if it is given."""
+    cells: list[Any] = []
+    if X is not None:
+        column = RawTable(X).nominal(i)
+        cells = [None if code < 0 else str(column.labels[code]) for code in column.codes.tolist()]
+    return FeatureValues(name, False, False, [], None, np.array(cells, dtype=object), None, True)
 
 
 def _find_ranks(ranks: NDArray[np.float64], missing: int) -> NDArray[np.intp]:

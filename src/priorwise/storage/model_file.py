@@ -154,8 +154,8 @@ def _describe_feature(name: Any, labels: list[Any] | None, i: int, encoder: Any)
     kind = "numeric" if labels is None else "nominal"
     if labels is None and i in encoder.orders_:
         kind, labels = "ordered", encoder.orders_[i].labels
-    if i in encoder.dates_:
-        kind = "date"
+    if i in encoder.forms_:
+        kind = encoder.schema_[i].kind
     entry: dict[str, Any] = {"name": name, "kind": kind}
     if labels is not None:
         entry["n_categories"] = len(labels)

@@ -16,6 +16,8 @@ from priorwise.common.stored.values import StateTypes
 from priorwise.common.texts import ERROR, LOG_LOSS, MANY, RMSE, SEVERAL, count, show_percent
 from priorwise.data.encoding.schema import ColumnSchema
 from priorwise.data.tables.dates import show_date
+from priorwise.data.tables.parts import part_labels
+from priorwise.data.tables.texts import TEXT
 from priorwise.storage.model_file import list_states
 
 RARE_ROWS = 5
@@ -58,6 +60,8 @@ class ModelSummary:
         Number of these that fewer than 5 rows of training have.
     n_kept_rows : int
         Number of rows of training that the model holds, as the landmarks of a kernel.
+    n_words : int
+        Number of words and pieces of words of texts of training that the model holds.
     """
 
     class_name: str
@@ -70,6 +74,7 @@ class ModelSummary:
     n_labels: int = 0
     n_rare_labels: int = 0
     n_kept_rows: int = 0
+    n_words: int = 0
 
     @property
     def holdings(self) -> str:
@@ -77,6 +82,8 @@ class ModelSummary:
         held = f"holds {count(self.n_labels, 'label')} of training"
         if self.n_rare_labels:
             held += f", {self.n_rare_labels:,} of them of fewer than {RARE_ROWS} rows"
+        if self.n_words:
+            held += f", {count(self.n_words, 'word or piece', 'words and pieces')} of its texts"
         if self.n_kept_rows:
             held += f", and {count(self.n_kept_rows, 'row')} of it as landmarks"
         return held
@@ -139,6 +146,7 @@ def summarise(estimator: Any) -> ModelSummary:
         count_bytes(estimator, states, {}),
         *_count_labels(estimator),
         0 if step is None else step.count_kept_rows(),
+        _count_words(estimator),
     )
 
 
@@ -152,6 +160,17 @@ def _count_labels(estimator: Any) -> tuple[int, int]:
         if label is not None
     ]
     return len(rows), sum(n_rows < RARE_ROWS for n_rows in rows)
+
+
+def _count_words(estimator: Any) -> int:
+    """Return the number of words and pieces of words of texts that a model knows."""
+    encoder = vars(estimator).get("encoder_")
+    forms, parts = getattr(encoder, "forms_", {}), getattr(encoder, "parts_", [])
+    chosen = {(i, part) for i, part in parts if forms[i] == TEXT and part_labels(TEXT, part)}
+    scored = {
+        (i, word) for i, scores in getattr(encoder, "scores_", {}).items() for word in scores.words
+    }
+    return len(chosen | scored)
 
 
 def changed_parameters(estimator: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from priorwise.streaming.survey_pass import SurveyedBatch
 
 MIN_FREE_BYTES = 256 * MIB
 """With less free space on the disk than this, a cache that is not required gives up."""
-_NAME = re.compile(r"(\d{15})-(\d{1,15})\.rows")
+_NAME = re.compile(r"(\d{15})-(\d{1,15})\.(?:rows|labels)")
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,17 @@ class CodedCache:
         return self._folder.path
 
     def write_surveyed(self, batch: SurveyedBatch, *, first_row: int, place: str) -> None:
-        """Store a batch of the first pass, if all its features are nominal, and will stay so."""
-        if batch.survey.is_nominal.all() and not batch.survey.may_hold_dates:
+        """Store a batch of the first pass, if all its features are nominal."""
+        if batch.survey.is_nominal.all():
             labels = [*batch.survey.labels(), batch.survey.classes.tolist()]
             arities = [len(column_labels) for column_labels in labels]
             self._write([*batch.codes, batch.y], arities, first_row, place, labels)
+
+    def forget_surveyed(self) -> None:
+        """Remove the batches of the first pass: not all of their columns hold labels."""
+        for name in [name for name in self._batches if name.endswith(".labels")]:
+            self._folder.remove(name)
+            del self._batches[name]
 
     def write_coded(self, batch: Any) -> None:
         """Store a batch of a later pass, with final codes."""
@@ -158,7 +164,7 @@ class CodedCache:
         labels: list[list[Hashable]] | None,
     ) -> None:
         n_rows = len(columns[0])
-        name = f"{first_row:015d}-{n_rows}.rows"
+        name = f"{first_row:015d}-{n_rows}.{'rows' if labels is None else 'labels'}"
         if self.gave_up or name in self._batches:
             return
         widths = [width_of(arity) for arity in arities]

@@ -332,7 +332,7 @@ class RowStream(Rows):
     def _telling_number(self) -> NumberEquality | None:
         """The number that may tell copies of rows from draws; None if no number can."""
         counts = [np.append(s.missing.sum(), s.counts().sum(axis=1)) for s in self.summaries]
-        return NumberEquality.find(np.flatnonzero(~self.encoder.is_nominal_), counts)
+        return NumberEquality.find(*self.encoder.leave_out_texts(counts))
 
     def _find_draws(self, request: Request[Any]) -> StreamedDraws:
         return self._coded_draws if request.cut_points is None else self._draws

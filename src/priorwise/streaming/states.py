@@ -12,6 +12,7 @@ from priorwise.common.stored.values import StateType, dataclass_state
 from priorwise.counts import CodedRows, CountTree, PairCounts, Tally, TreePlan
 from priorwise.data.survey import LabelCounts, NumberCounts, Survey, ValueSummary
 from priorwise.data.tables.label_keys import label_key
+from priorwise.data.tables.texts import WordScores
 from priorwise.streaming.passes import CountState
 from priorwise.streaming.survey_pass import SurveyState
 
@@ -127,9 +128,11 @@ STATES: dict[str, StateType] = {
         classes=np.ndarray,
         features=list,
         orders=dict,
-        dates=dict,
+        forms=dict,
         parts=list,
+        scores=dict,
     ),
+    "word scores": dataclass_state(WordScores, names=list, words=list, table=np.ndarray),
     "survey state": dataclass_state(SurveyState, survey=Survey, pairs=(PairCounts, type(None))),
     "count state": dataclass_state(
         CountState, _check_sample, tally=Tally, sample=list, n_merged=int

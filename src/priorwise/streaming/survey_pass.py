@@ -135,9 +135,7 @@ class SurveyPass(Pass[Batch, SurveyState, SurveyState]):
             raise ValueError(
                 f"y must hold at least {self.min_classes} classes, got {len(found)} class: {found}"
             )
-        survey = state.survey.settle(
-            self.max_value_bytes, reads_dates=self.encoder.date_features is not None
-        )
+        survey = state.survey.settle(self.encoder, self.max_value_bytes)
         return SurveyState(survey, state.pairs if survey.is_nominal.all() else None)
 
     def check_labels(self, survey: Survey) -> None:

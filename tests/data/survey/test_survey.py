@@ -131,8 +131,10 @@ def test_the_encoder_does_not_depend_on_the_order_labels_came_in(
 ) -> None:
     parameters = {"missing": missing, "discretizer": "equal-width"}
     names = ["label", "number"]
-    direct, _ = TableEncoder.of_survey(survey(rows).settle(), parameters, names)
-    hinted, codes = TableEncoder.of_survey(survey(rows, [known]).settle(), parameters, names)
+    direct, _ = TableEncoder.of_survey(survey(rows).settle(TableEncoder()), parameters, names)
+    hinted, codes = TableEncoder.of_survey(
+        survey(rows, [known]).settle(TableEncoder()), parameters, names
+    )
     assert direct.categories_[0].labels == hinted.categories_[0].labels
     assert direct.categories_[0].counts == hinted.categories_[0].counts
     for label, code in zip(known, codes[0].tolist(), strict=False):

@@ -137,7 +137,7 @@ def find_dates(column: CheckedColumn) -> Iterator[Finding]:
 
 def find_id(column: CheckedColumn) -> Iterator[Finding]:
     n_known, n_seen = column.n_known, column.n_seen
-    if n_known < MIN_ROWS or column.is_date or column.texts:
+    if n_known < MIN_ROWS or column.is_date or column.is_text or column.texts:
         return
     if column.numbers is None:
         if n_seen >= ID_SHARE * n_known and not list(find_formatted_numbers(column)):
@@ -169,7 +169,8 @@ def find_id(column: CheckedColumn) -> Iterator[Finding]:
 
 
 def find_label_variants(column: CheckedColumn) -> Iterator[Finding]:
-    groups = group_variants(_seen(column)) if column.numbers is None else []
+    has_labels = column.numbers is None and not column.is_text
+    groups = group_variants(_seen(column)) if has_labels else []
     if groups:
         yield Finding(
             "label variants", column.name,

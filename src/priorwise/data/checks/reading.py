@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,7 @@ from priorwise.data.tables.column_kinds import MAX_NUMERIC_LABELS, Kind
 from priorwise.data.tables.dates import find_forms, read_dates
 from priorwise.data.tables.label_keys import parse_number
 from priorwise.data.tables.raw_table import RawTable
+from priorwise.data.tables.texts import holds_texts
 
 Codes = NDArray[np.int32]
 
@@ -22,7 +23,8 @@ Codes = NDArray[np.int32]
 class CheckedColumn:
     """One column: numbers, or labels and the place of each row among them, -1 where missing.
 
-    Of a column of numbers in which some values are texts, `texts` are these and their rows.
+    Of a column of numbers in which some values are texts, `texts` are these and their rows. One
+    that `is_text` is read as words.
     """
 
     name: str
@@ -34,6 +36,7 @@ class CheckedColumn:
     text_rows: Sequence[int] = ()
     order: Sequence[Hashable] | None = None
     is_date: bool = False
+    is_text: bool = False
 
     @cached_property
     def distinct(self) -> NDArray[np.float64]:
@@ -123,6 +126,8 @@ def _parse(column: CheckedColumn) -> CheckedColumn:
     parsed = [parse_number(label) for label in column.labels]
     is_number = np.array([number is not None for number in parsed], dtype=bool)
     n_numbers = int(column.rows[is_number].sum())
+    if holds_texts(column.labels, column.rows):
+        return replace(column, is_text=True)
     if n_numbers < max(1, 0.5 * column.n_known):
         return column
     texts = np.flatnonzero(~is_number & (column.rows > 0)).tolist()

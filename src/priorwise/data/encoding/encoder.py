@@ -14,14 +14,13 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
     validate_data,
 )
 
-from priorwise.common.validation import check_choice, check_number
-from priorwise.data.columns import Columns
+from priorwise.common.validation import check_choice, check_number, check_relative_weight
+from priorwise.data.columns import Columns, encode_labels
 from priorwise.data.cuts.names import as_discretizer, learn_cut_points
 from priorwise.data.encoding.schema import (
     CodeNames,
@@ -36,12 +35,12 @@ from priorwise.data.survey.survey import Survey
 from priorwise.data.tables.categories import to_ranks
 from priorwise.data.tables.column_kinds import (
     READING_PARAMETERS,
-    Kind,
     choose_columns,
     kinds_of_columns,
 )
-from priorwise.data.tables.dates import check_forms, take_part
+from priorwise.data.tables.dates import check_forms
 from priorwise.data.tables.label_keys import NominalColumn, as_float, list_numbers, mark_keys
+from priorwise.data.tables.parts import parts_of
 from priorwise.data.tables.raw_table import RawTable
 
 
@@ -54,7 +53,8 @@ class TableEncoder(CodeNames, BaseEstimator):
     (a mask, indices or names) choose otherwise; of the latter, text is missing. Ordered categories
     (`ordinal_features`) are numeric: a label is its rank, from 0 on, and one that the order does
     not have is missing; `orders_` has the labels of these features. Dates (`date_features`) are
-    numeric, in seconds, and `parts_` of them are features behind those of the columns. The
+    numeric, in seconds, and so are texts (`text_features`), by their numbers of words; `forms_`
+    has the columns of both, and `parts_` of them are features behind those of the columns. The
     discretiser is one of the names in `DISCRETIZERS`, or a transformer that learns ``cut_points_``
     (bins closed on the right) or ``bin_edges_`` (closed on the left, as scikit-learn's
     ``KBinsDiscretizer``).
@@ -87,12 +87,14 @@ class TableEncoder(CodeNames, BaseEstimator):
         declared: str = "ignore",
         ordinal_features: Any = "from_dtype",
         date_features: Any = "from_dtype",
+        text_features: Any = "from_dtype",
         min_rows_per_label: int = 1,
     ) -> None:
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
         self.date_features = date_features
+        self.text_features = text_features
         self.missing_values = missing_values
         self.min_rows_per_label = min_rows_per_label
         self.missing = missing
@@ -177,30 +179,42 @@ class TableEncoder(CodeNames, BaseEstimator):
 
     def read_numbers(self, table: RawTable, i: int, feature: int) -> NDArray[np.float64]:
         """Return column i of a table as the numbers of a feature; NaN where missing."""
-        if feature in self.dates_:
-            return table.dates(i, self.dates_[feature])
+        if feature in self.forms_:
+            return table.parts(i, self.forms_[feature], [])[0]
         values = table.numeric(i, texts_are_missing=feature in self._texts_are_missing)
         return np.where(np.isin(values, self._number_marks), np.nan, values)
 
     def fit_read(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, joins_labels: bool = False
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        classes: Any = None,
+        *,
+        joins_labels: bool = False,
     ) -> Columns:
         """Survey one batch of rows, and return those of positive weight as `read` does.
 
-        With `joins_labels`, y has codes of classes, by which labels that tell nothing are joined.
+        Messages name `classes`, by default those of y; they are what codes y stand for. With
+        `joins_labels`, labels that tell nothing of the class are joined.
         """
         self.check_parameters()
         table = RawTable(X, marks=mark_keys(self.missing_values))
         validate_data(self, X, reset=True, skip_check_array=True)
         if y is not None:
             check_consistent_length(X, y)
-        weight = _check_weight(sample_weight, table.n_rows)
+        weight = (
+            None if sample_weight is None else check_relative_weight(sample_weight, table.n_rows)
+        )
         kinds = kinds_of_columns(table, self, self.column_names)
         raw = RawColumns.read(table, self, kinds, self.column_names)
         survey = raw.survey(weight, summarise=self.missing == "impute")
-        survey = survey.settle(reads_dates=self.date_features is not None)
-        by_class = raw.count_many(y, weight) if joins_labels else {}
-        label_codes = self._adopt(survey, raw.count_rows(weight), by_class)
+        codes, labels = encode_labels(np.zeros(table.n_rows) if y is None else y)
+        if classes is not None:
+            codes, labels = np.asarray(y, dtype=np.int32), np.asarray(classes)
+        rows = raw.count_by_class(codes, len(labels), weight)
+        survey = survey.settle(self, rows=rows, classes=labels.tolist())
+        label_codes = self._adopt(survey, raw.count_rows(weight), rows if joins_labels else {})
         self.dtypes_ = [table.dtype(i) for i in range(table.n_columns)]
         columns, weight, counted = self._keep_counted(raw, label_codes, weight)
         y = None if y is None else np.asarray(y)[counted]
@@ -221,20 +235,13 @@ class TableEncoder(CodeNames, BaseEstimator):
         check_is_fitted(self)
         table = RawTable(X, marks=self.marks)
         validate_data(self, X, reset=False, skip_check_array=True)
-        weight = _check_weight(sample_weight, table.n_rows)
-        kinds: list[Kind] = [
-            "ordered"
-            if i in self.orders_
-            else "date"
-            if i in self.dates_
-            else "nominal"
-            if nominal
-            else "numeric"
-            for i, nominal in enumerate(self.is_nominal_[: self.n_features_in_].tolist())
-        ]
-        raw = RawColumns.read(
-            table, self, kinds, self.column_names, dates=self.dates_, parts=self.parts_
+        weight = (
+            None if sample_weight is None else check_relative_weight(sample_weight, table.n_rows)
         )
+        raw = RawColumns.read(
+            table, self, self.kinds, self.column_names,
+            forms=self.forms_, parts=self.parts_, scores=self.scores_,
+        )  # fmt: skip
         survey = raw.survey(weight)
         other, label_codes = self.extend(survey)
         columns, _, _ = other._keep_counted(raw, label_codes, weight)
@@ -264,7 +271,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         numbers = [f for f in survey.features if isinstance(f, NumberCounts)]
         self.is_nominal_ = survey.is_nominal
         self.orders_ = survey.list_orders(marks)
-        self.dates_, self.parts_ = survey.dates, survey.parts
+        self.forms_, self.parts_, self.scores_ = survey.forms, survey.parts, survey.scores
         self.prepare()
         self.categories_, label_codes = survey.code_labels(
             self, n_rows=n_rows, joined=survey.find_joined(self, by_class or {})
@@ -286,7 +293,9 @@ class TableEncoder(CodeNames, BaseEstimator):
         weight: NDArray[np.float64] | None,
     ) -> tuple[Columns, NDArray[np.float64] | None, Any]:
         """Return the rows of positive weight, their weights and their places."""
-        columns = raw.to_columns(self.is_nominal_, label_codes, self.dates_, self.parts_)
+        columns = raw.to_columns(
+            self.is_nominal_, label_codes, self.forms_, self.parts_, self.scores_
+        )
         for values, mean in zip(columns.values, self.means_, strict=False):
             values[np.isnan(values)] = mean
         if weight is None or weight.all():
@@ -319,7 +328,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         self._texts_are_missing: list[int] = np.flatnonzero(chosen).tolist()
         self._watch = UnseenWatch(int(self.is_nominal_.sum()) + len(self.orders_))
         # Numbers that mean missing need a closer look than `read_single_row` takes.
-        self._reads_single_rows = len(names) > 0 and not len(self._number_marks) and not self.dates_
+        self._reads_single_rows = len(names) > 0 and not len(self._number_marks) and not self.forms_
 
     def _read_columns(self, table: RawTable, model: Any) -> Columns:
         nominal = np.flatnonzero(self.is_nominal_).tolist()
@@ -328,7 +337,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         for at, i in enumerate(nominal):
             codes[at] = self._code_nominal(table, i, at, model)
         n = self.n_features_in_
-        plain = [i for i in numeric if i < n and i not in self.orders_ and i not in self.dates_]
+        plain = [i for i in numeric if i < n and i not in self.orders_ and i not in self.forms_]
         values = table.numeric_values(plain, self._texts_are_missing)
         if len(self._number_marks):
             values[np.isin(values, self._number_marks)] = np.nan
@@ -338,10 +347,12 @@ class TableEncoder(CodeNames, BaseEstimator):
             for at, i in enumerate(self.orders_):
                 if i < n:
                     values[numeric.index(i)] = self._rank(table, i, len(nominal) + at, model)
-            for i, form in self.dates_.items():
-                values[numeric.index(i)] = table.dates(i, form)
-            for at, (i, part) in enumerate(self.parts_, len(numeric) - len(self.parts_)):
-                values[at] = take_part(part, values[numeric.index(i)])
+            first_part = len(numeric) - len(self.parts_)
+            for i, form in self.forms_.items():
+                own = [at for at, (of, _) in enumerate(self.parts_, first_part) if of == i]
+                values[[numeric.index(i), *own]] = table.parts(
+                    i, form, parts_of(i, self.parts_), self.scores_.get(i)
+                )
         if (self.missing, self.unseen) != ("value", "backoff") and not self.ignores_missing:
             for at, i in enumerate(numeric):
                 self._treat_missing(
@@ -387,13 +398,3 @@ class TableEncoder(CodeNames, BaseEstimator):
             values[absent] = self.means_[at]
         elif absent.any() and not self.missing_seen_[at]:
             raise unseen_error(name, None)
-
-
-def _check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
-    if sample_weight is None:
-        return None
-    rows = np.empty((n_rows, 1))
-    checked: NDArray[np.float64] = _check_sample_weight(
-        sample_weight, rows, dtype=float, ensure_non_negative=True
-    )
-    return checked

@@ -20,9 +20,9 @@ from priorwise.data.encoding.encoder import TableEncoder
 class FrameEncoder(TransformerMixin, Estimator):
     """Turn a frame or an array of objects into a matrix of floats.
 
-    Columns are read as the classifiers read them (`TableEncoder`). Missing numbers are replaced by
-    the mean of the column in training, or by zero if it has no numbers. Missing is one of the
-    values of a nominal column.
+    Columns are read as the classifiers read them (`TableEncoder`), but texts are labels. Missing
+    numbers are replaced by the mean of the column in training, or by zero if it has no numbers.
+    Missing is one of the values of a nominal column.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class FrameEncoder(TransformerMixin, Estimator):
             The fitted encoder.
         """
         check_choice("nominal", self.nominal, ("one-hot", "ordinal"))
-        encoder = TableEncoder(discretizer=WholeRange())
+        encoder = TableEncoder(discretizer=WholeRange(), text_features=None)
         values = encoder.fit_read(X).values
         known = [column[~np.isnan(column)] for column in values]
         self.means_ = [float(column.mean()) if len(column) else 0.0 for column in known]

@@ -136,5 +136,6 @@ def _reads_alike(a: TableEncoder, b: TableEncoder) -> bool:
         and all(map(np.array_equal, a.cut_points_, b.cut_points_))
         and a.orders_.keys() == b.orders_.keys()
         and all(a.orders_[i].labels == b.orders_[i].labels for i in a.orders_)
-        and a.parts_ == b.parts_
+        and (a.forms_, a.parts_) == (b.forms_, b.parts_)
+        and all(a.scores_[i].is_same(b.scores_.get(i)) for i in a.scores_)
     )

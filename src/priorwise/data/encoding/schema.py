@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,12 @@ from priorwise.common.registered import with_registered_methods
 from priorwise.common.runtime import warn_user
 from priorwise.common.texts import count, show_percent, show_value
 from priorwise.data.tables.categories import Categories, code_numbers, name_bins, name_ranks
-from priorwise.data.tables.dates import DateSeconds, Part, name_parts, show_date
+from priorwise.data.tables.column_kinds import Kind
 from priorwise.data.tables.label_keys import NominalColumn
+from priorwise.data.tables.parts import Part, as_shown, is_date, name_parts, show_number
+from priorwise.data.tables.texts import TEXT, WordScores
+
+T = TypeVar("T")
 
 
 class CodeNames:
@@ -28,8 +32,9 @@ class CodeNames:
     cut_points_: list[NDArray[np.float64]]
     missing_seen_: NDArray[np.bool_]
     means_: list[float]
-    dates_: dict[int, str]  # forms of the columns of dates
-    parts_: list[Part]  # of these dates, in the order of the features that they are
+    forms_: dict[int, str]  # of the columns of dates and texts
+    parts_: list[Part]  # of these columns, in the order of the features that they are
+    scores_: dict[int, WordScores]  # of the words of texts
     n_features_in_: int
     dtypes_: list[str]
     numbers_seen_: list[tuple[float, float, float]]
@@ -41,15 +46,31 @@ class CodeNames:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the features, which are columns and parts of dates; empty if they have none."""
+        """Names of the features, which are columns and their parts; empty if they have none."""
         names = self.column_names
-        return (*names, *name_parts(names, self.parts_)) if names else ()
+        return (*names, *name_parts(names, self.forms_, self.parts_)) if names else ()
 
     @property
     def feature_labels(self) -> tuple[str, ...]:
         """Names of the features; "x0", "x1" and so on for columns without names."""
         names = self.column_names or tuple(f"x{i}" for i in range(self.n_features_in_))
-        return (*names, *name_parts(names, self.parts_))
+        return (*names, *name_parts(names, self.forms_, self.parts_))
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """How the columns of more rows are read."""
+        return [
+            "ordered"
+            if i in self.orders_
+            else "words"
+            if self.forms_.get(i) == TEXT
+            else "date"
+            if i in self.forms_
+            else "nominal"
+            if nominal
+            else "numeric"
+            for i, nominal in enumerate(self.is_nominal_[: self.n_features_in_].tolist())
+        ]
 
     @property
     def schema_(self) -> tuple[ColumnSchema, ...]:
@@ -57,17 +78,27 @@ class CodeNames:
         return self.describe_features()[: self.n_features_in_]
 
     def describe_features(self) -> tuple[ColumnSchema, ...]:
-        """Return what each feature is: each column of training, then the parts of dates."""
+        """Return what each feature is: each column of training, then the parts of columns."""
         names = self.column_names or tuple(map(str, range(self.n_features_in_)))
         return describe_columns(
-            (*names, *name_parts(names, self.parts_)),
+            (*names, *name_parts(names, self.forms_, self.parts_)),
             [*self.dtypes_, *[""] * len(self.parts_)],
             self.is_nominal_,
             self.categories_,
             self.numbers_seen_,
             self.orders_,
-            self.dates_,
+            self.forms_,
         )
+
+    def leave_out_texts(self, values: Sequence[T]) -> tuple[NDArray[np.intp], list[T]]:
+        """Return the numeric features that are not made of texts, and what belongs to each.
+
+        `values` are those of all numeric features. Texts that differ may have the same numbers.
+        """
+        sources = [*range(self.n_features_in_), *(i for i, _ in self.parts_)]
+        numeric = np.flatnonzero(~self.is_nominal_)
+        is_kept = np.array([self.forms_.get(sources[i]) != TEXT for i in numeric.tolist()], bool)
+        return numeric[is_kept], [values[at] for at in np.flatnonzero(is_kept).tolist()]
 
     @property
     def ordered_places(self) -> list[int]:
@@ -98,8 +129,9 @@ class CodeNames:
         if self.is_nominal_[feature]:
             return ["missing" if x is None else x for x in self.category_labels(feature)]
         order, points = self.orders_.get(feature), self.cut_points_[place]
-        is_date = feature in self.dates_
-        bins = name_bins(points, is_date=is_date) if order is None else name_ranks(order, points)
+        shows_dates = is_date(self.forms_.get(feature))
+        bins = name_bins(points, is_date=shows_dates)
+        bins = bins if order is None else name_ranks(order, points)
         return [*bins, "missing"] if self.missing_seen_[place] else bins
 
     def label_codes(self, feature: int, labels: Sequence[Hashable]) -> NDArray[np.int32]:
@@ -149,15 +181,15 @@ class CodeNames:
         order = self.orders_.get(feature)
         if order is not None and 0.0 <= threshold < len(order.labels):
             return str(order.labels[int(threshold)])
-        return show_date(threshold) if feature in self.dates_ else show_value(threshold, digits)
+        return show_number(threshold, self.forms_.get(feature), digits)
 
     def rank_labels(self, feature: int, values: NDArray[np.float64]) -> NDArray[Any]:
-        """Return values of a numeric feature as objects: ranks as labels, dates, None for NaN."""
+        """Return values of a numeric feature as they are shown: ranks as labels, None for NaN."""
         cells = np.empty(len(values), dtype=object)
         order, known = self.orders_.get(feature), ~np.isnan(values)
-        if feature in self.dates_:
+        if feature in self.forms_:
             for at in np.flatnonzero(known).tolist():
-                cells[at] = DateSeconds(values[at])
+                cells[at] = as_shown(values[at], self.forms_[feature])
         elif order is None:
             cells[known] = values[known]
         else:
@@ -187,10 +219,10 @@ class ColumnSchema:
     """What one column of training was taken for."""
 
     name: str
-    kind: str  # "numeric", "nominal", "ordered" or "date"
+    kind: str  # "numeric", "nominal", "ordered", "date" or "text"
     dtype: str  # type in training; empty if the rows were read in batches
     labels: tuple[Hashable, ...] | None  # of a nominal or ordered column, without missing ones
-    least: float | None  # of numbers, of dates in seconds since 1970; None if there are none
+    least: float | None  # of numbers, dates in seconds since 1970, words; None if there are none
     largest: float | None
     missing_share: float
 
@@ -219,7 +251,8 @@ def describe_values(column: ColumnSchema) -> str:
         return f"{count(len(column.labels), 'label')}: {labels}"
     if column.least is None or column.largest is None:
         return "no numbers"
-    return f"{show_value(column.least, 7)} to {show_value(column.largest, 7)}"
+    words = " words" if column.kind == TEXT else ""
+    return f"{show_value(column.least, 7)} to {show_value(column.largest, 7)}{words}"
 
 
 @dataclass(eq=False)
@@ -273,11 +306,12 @@ def describe_columns(
     categories: Sequence[Categories],
     numbers: Sequence[tuple[float, float, float]],
     orders: Mapping[int, Categories],
-    dates: Mapping[int, str],
+    forms: Mapping[int, str],
 ) -> tuple[ColumnSchema, ...]:
     """Describe columns by their labels and by what `describe_numbers` returns.
 
-    `orders` are the labels of the columns that are ordered categories, `dates` the forms of dates.
+    `orders` are the labels of the columns that are ordered categories, `forms` those of dates and
+    texts.
     """
     labels, limits = iter(categories), iter(numbers)
     columns = []
@@ -296,7 +330,8 @@ def describe_columns(
                 columns.append(ColumnSchema(name, "ordered", dtype, ordered, None, None, share))
                 continue
             low, high = (None, None) if np.isnan(least) else (least, largest)
-            kind = "date" if i in dates else "numeric"
+            form = forms.get(i, "numeric")
+            kind = "date" if is_date(form) else form
             columns.append(ColumnSchema(name, kind, dtype, None, low, high, share))
     return tuple(columns)
 

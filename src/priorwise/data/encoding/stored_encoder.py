@@ -12,8 +12,10 @@ from priorwise.common.stored.checks import check_numbers, is_array, require
 from priorwise.common.stored.values import StateType
 from priorwise.data.encoding.encoder import TableEncoder
 from priorwise.data.tables.categories import Categories
-from priorwise.data.tables.dates import FORMS, PARTS, Part
+from priorwise.data.tables.dates import FORMS, PARTS
 from priorwise.data.tables.label_keys import USUAL_MARKS, MarkKeys, mark_keys
+from priorwise.data.tables.parts import Part, parts_of
+from priorwise.data.tables.texts import TEXT, WordScores
 
 
 def _store_marks(marks: frozenset[Hashable]) -> list[Hashable] | None:
@@ -51,8 +53,9 @@ def _store_encoder(encoder: TableEncoder) -> dict[str, Any]:
         "is_nominal": encoder.is_nominal_,
         "categories": encoder.categories_,
         "orders": [[i, order.labels] for i, order in encoder.orders_.items()],
-        "dates": [[i, form] for i, form in encoder.dates_.items()],
+        "dates": [[i, form] for i, form in encoder.forms_.items()],
         "parts": [[i, part] for i, part in encoder.parts_],
+        "scores": [[i, one.names, one.words, one.table] for i, one in encoder.scores_.items()],
         "missing_seen": encoder.missing_seen_,
         "means": np.array(encoder.means_ or [0.0] * len(points)),
         "numbers_seen": np.array(encoder.numbers_seen_).reshape(len(points), 3),
@@ -71,7 +74,7 @@ def _restore_encoder(stored: Any) -> TableEncoder:
         and all(isinstance(labels, Categories) for labels in categories),
         "every nominal column needs labels",
     )
-    dates, parts = _restore_dates(stored.get("dates", []), stored.get("parts", []), is_nominal)
+    forms, parts = _restore_forms(stored.get("dates", []), stored.get("parts", []), is_nominal)
     n_columns = len(is_nominal) - len(parts)
     dtypes, names = stored["dtypes"], stored["names"]
     require(
@@ -89,7 +92,8 @@ def _restore_encoder(stored: Any) -> TableEncoder:
     encoder = TableEncoder(**parameters)
     encoder.check_parameters()
     encoder.n_features_in_ = n_columns
-    encoder.dates_, encoder.parts_ = dates, parts
+    encoder.forms_, encoder.parts_ = forms, parts
+    encoder.scores_ = _restore_scores(stored.get("scores", []), encoder)
     if names is not None:
         encoder.feature_names_in_ = names
     encoder.is_nominal_, encoder.categories_, encoder.dtypes_ = is_nominal, categories, dtypes
@@ -106,24 +110,50 @@ def _restore_encoder(stored: Any) -> TableEncoder:
     return encoder
 
 
-def _restore_dates(
-    dates: Any, parts: Any, is_nominal: NDArray[np.bool_]
+def _restore_forms(
+    stored: Any, parts: Any, is_nominal: NDArray[np.bool_]
 ) -> tuple[dict[int, str], list[Part]]:
-    """Return the forms of columns of dates and their parts; files of old versions have none."""
-    for pairs in (dates, parts):
+    """Return the forms of columns of dates and texts and their parts; files of old versions have
+    none."""
+    for pairs in (stored, parts):
         is_right = isinstance(pairs, list) and all(
             isinstance(one, list) and len(one) == 2 and type(one[0]) is int for one in pairs
         )
-        require(is_right, "dates and their parts must be pairs")
+        require(is_right, "forms of columns and their parts must be pairs")
     n = len(is_nominal) - len(parts)
-    require(n > 0 and not is_nominal[n:].any(), "parts of dates must be numbers")
+    require(n > 0 and not is_nominal[n:].any(), "parts of columns must be numbers")
     require(
-        all(0 <= i < n and not is_nominal[i] and form in FORMS for i, form in dates),
-        "dates must be numeric columns in a known form",
+        all(0 <= i < n and not is_nominal[i] and form in (*FORMS, TEXT) for i, form in stored),
+        "dates and texts must be numeric columns in a known form",
     )
-    forms: dict[int, str] = dict(dates)
-    require(all(i in forms and part in PARTS for i, part in parts), "parts must be those of dates")
+    forms: dict[int, str] = dict(stored)
+    for i, part in parts:
+        is_known = isinstance(part, str) and part if forms.get(i) == TEXT else part in PARTS
+        require(i in forms and bool(is_known), "parts must be those of dates or words")
     return forms, [(i, part) for i, part in parts]
+
+
+def _restore_scores(stored: Any, encoder: TableEncoder) -> dict[int, WordScores]:
+    scores: dict[int, WordScores] = {}
+    for one in stored:
+        require(isinstance(one, list) and len(one) == 4, "scores of words must be lists of four")
+        i, names, words, table = one
+        for texts in (names, words):
+            are_texts = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+            require(are_texts, "scores must be those of words")
+        require(encoder.forms_.get(i) == TEXT, "scores must be those of a column of text")
+        own = parts_of(i, encoder.parts_)
+        require(bool(names) and own[-len(names) :] == names, "sums must be the last parts")
+        require(
+            isinstance(table, np.ndarray)
+            and table.dtype == np.int32
+            and table.ndim == 3
+            and table.shape[::2] == (len(names), len(words))
+            and table.shape[1] > 0,
+            "every sum needs a score of each word",
+        )
+        scores[i] = WordScores(names, words, table)
+    return scores
 
 
 def _restore_orders(

@@ -86,7 +86,7 @@ def _check_column(
     unseen = outside = 0.0
     name = f"column {schema.name!r}"
     try:
-        if schema.kind not in ("numeric", "date"):
+        if schema.kind in ("nominal", "ordered"):
             column = table.nominal(i, keep_marks=True)
             categories = encoder.orders_.get(feature)
             if categories is None:
@@ -115,7 +115,7 @@ def _check_column(
                 outside = float(is_outside.mean())
                 if outside:
                     show = show_date if schema.kind == "date" else show_plain
-                    kind = "dates" if schema.kind == "date" else "numbers"
+                    kind = {"date": "dates", "text": "numbers of words"}.get(schema.kind, "numbers")
                     problems.append(
                         f"{name}: {show_percent(outside)} of its {kind} lie outside of training's "
                         f"{show(schema.least)} to {show(schema.largest)}, such as "

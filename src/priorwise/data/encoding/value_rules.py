@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from priorwise.common.numeric import MAX_WHOLE_NUMBER
 from priorwise.data.tables.column_kinds import choose_columns
@@ -34,7 +35,9 @@ class ValueRules:
 
     `source` is the column that the value stands in. One of dates has the `form` that they have as
     texts, and is read as seconds since 1970; a feature that is a `part` of a date is what
-    `take_part` makes of these seconds.
+    `take_part` makes of these seconds. One of the form `TEXT` is read as its number of words, and a
+    feature that is a `part` of it as 1 if that word or piece of a word is among them, else 0; with
+    `scores` it is the sum of those of the `words` of the text (`WordScores`), by fold.
     """
 
     name: str
@@ -47,6 +50,8 @@ class ValueRules:
     source: int = 0
     form: str | None = None
     part: str | None = None
+    words: list[str] = field(default_factory=list)
+    scores: NDArray[np.int32] | None = None
     texts: dict[str, float] = field(default_factory=dict)
     numbers: dict[float, float] = field(default_factory=dict)
     booleans: dict[bool, float] = field(default_factory=dict)
@@ -111,13 +116,16 @@ def describe_reading(encoder: TableEncoder, names: tuple[str, ...]) -> list[Valu
             continue
         at = next(numeric)
         missing = encoder.means_[at] if impute else np.nan
-        if i in encoder.dates_ or i >= n_columns:
+        if i in encoder.forms_ or i >= n_columns:
             source, part = encoder.parts_[i - n_columns] if i >= n_columns else (i, None)
-            form = encoder.dates_[source]
+            form = encoder.forms_[source]
             strict_here = strict and not impute and not encoder.missing_seen_[at]
             rules = ValueRules(
                 names[i], False, missing, strict_here, source=source, form=form, part=part
             )
+            sums = encoder.scores_.get(source)
+            if sums is not None and part in sums.names:
+                rules.words, rules.scores = sums.words, sums.table[sums.names.index(part)]
             for key in encoder.marks:
                 if isinstance(key, str):
                     rules.add(key, np.nan)

@@ -16,7 +16,7 @@ from priorwise.data.survey.numbers import NumberCounts
 from priorwise.data.survey.survey import Feature, Survey
 from priorwise.data.tables.categories import Categories, read_order, refuse_unlisted, to_ranks
 from priorwise.data.tables.column_kinds import Kind, choose_columns, kinds_of_columns
-from priorwise.data.tables.dates import ISO, PARTS, Part, check_forms, name_parts, take_part
+from priorwise.data.tables.dates import ISO, PARTS, check_forms
 from priorwise.data.tables.label_keys import (
     NominalColumn,
     as_float,
@@ -24,10 +24,14 @@ from priorwise.data.tables.label_keys import (
     mark_keys,
     spell_label,
 )
+from priorwise.data.tables.parts import Part, name_parts, parts_of, read_parts, take_parts
 from priorwise.data.tables.raw_table import RawTable
+from priorwise.data.tables.texts import TEXT, WordScores
 
 NUMERIC_KINDS = ("numeric", "ordered", "date")
 """Kinds of columns that are read as numbers at once."""
+LABEL_KINDS = ("nominal", "text", "words")
+"""Kinds of columns that are read as labels; "words" become numbers, as training has decided."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +48,9 @@ class RawColumns:
     declared: set[int]  # columns whose types list their labels, all of which are kept
     values: NDArray[np.float64]  # of the numeric columns, shape (n_numeric, n_rows)
     orders: dict[int, Categories]
-    dates: dict[int, str]  # forms of the columns of dates, which are numeric
-    parts: list[Part]  # of these dates, which are features behind the columns
+    forms: dict[int, str]  # of the columns of dates, which are numeric, and of texts
+    parts: list[Part]  # of these dates and texts, which are features behind the columns
+    scores: Mapping[int, WordScores]  # of the words of texts
 
     @classmethod
     def read(
@@ -56,21 +61,22 @@ class RawColumns:
         feature_names: Sequence[str] = (),
         known: Sequence[list[Hashable]] | None = None,
         label_reader: LabelReader | None = None,
-        dates: Mapping[int, str] | None = None,
+        forms: Mapping[int, str] | None = None,
         parts: list[Part] | None = None,
+        scores: Mapping[int, WordScores] | None = None,
     ) -> RawColumns:
         """Read a table whose columns are of these kinds, by the parameters of an encoder.
 
         Labels begin with the `known` ones of each column of labels: batches that begin alike have
         the same codes, and merge quickly. `label_reader` remembers labels from batch to batch.
-        `dates` are the forms of columns of dates and `parts` what is used of them, if training
-        has decided.
+        `forms` are those of columns of dates and texts, `parts` and `scores` what is used of them,
+        if training has decided.
         """
         reader, no_labels = label_reader or LabelReader(), list[Hashable]()
         marks, n = mark_keys(encoder.missing_values), table.n_columns
         labels: dict[int, list[Hashable]] = {}
         codes: dict[int, NDArray[np.int32]] = {}
-        with_labels = [i for i, kind in enumerate(kinds) if kind in ("nominal", "text")]
+        with_labels = [i for i, kind in enumerate(kinds) if kind in LABEL_KINDS]
         starts = known if known is not None and len(known) == len(with_labels) else None
         declared = set[int]()
         for at, i in enumerate(with_labels):
@@ -82,24 +88,36 @@ class RawColumns:
                 start = joined if len(joined) > len(start) else start
             labels[i], codes[i] = reader.code(table, i, start)
         numeric = [i for i, kind in enumerate(kinds) if kind in NUMERIC_KINDS]
-        if dates is None:
+        if forms is None:
             given = check_forms(encoder.date_features) or {}
-            dates = {
+            forms = {
                 i: given.get(feature_names[i] if len(feature_names) else i, given.get(i, ISO))
                 for i, kind in enumerate(kinds)
                 if kind == "date"
             }
-        if parts is None:
-            parts = [(i, part) for i in dates for part in PARTS]
+            parts = [(i, part) for i in forms for part in PARTS]
+            texts = choose_columns("text_features", encoder.text_features, n, feature_names)
+            forms |= dict.fromkeys(np.flatnonzero(texts).tolist(), TEXT)
         orders = {
             i: read_order(table, i, encoder, feature_names, marks)
             for i in numeric
             if kinds[i] == "ordered"
         }
-        texts = choose_columns("numeric_features", encoder.numeric_features, n, feature_names)
-        values = _read_numbers(table, numeric, orders, dates, np.flatnonzero(texts).tolist(), marks)
+        mixed = choose_columns("numeric_features", encoder.numeric_features, n, feature_names)
+        values = _read_numbers(table, numeric, orders, forms, np.flatnonzero(mixed).tolist(), marks)
         names = [table.name(i) for i in range(n)]
-        return cls(names, kinds, labels, codes, declared, values, orders, dict(dates), parts)
+        return cls(
+            names,
+            kinds,
+            labels,
+            codes,
+            declared,
+            values,
+            orders,
+            dict(forms),
+            parts or [],
+            scores or {},
+        )
 
     def survey(
         self, weight: NDArray[np.float64] | None = None, *, summarise: bool = False
@@ -114,15 +132,34 @@ class RawColumns:
                 return NumberCounts.by_class(values, classes, 1, totals=weight)
             return NumberCounts.of(values, weight)
 
-        features: list[Feature] = []
+        features, of_parts = list[Feature](), self._read_decided()
         for i, kind in enumerate(self.kinds):
             if kind in NUMERIC_KINDS:
                 features.append(count(next(numbers)))
-                continue
-            counts = np.bincount(self.codes[i], weight, len(self.labels[i])).astype(np.float64)
-            features.append(self._to_labels(i, counts[:, None]))
-        features += map(count, self._take_parts())
+            elif kind == "words":
+                features.append(count(of_parts[i][0]))
+            else:
+                counts = np.bincount(self.codes[i], weight, len(self.labels[i])).astype(np.float64)
+                features.append(self._to_labels(i, counts[:, None]))
+        features += [count(values) for of_column in of_parts.values() for values in of_column[1:]]
         return self._to_survey(np.zeros(1), np.array([total]), features)
+
+    def count_by_class(
+        self, y: NDArray[np.int32], n_classes: int, weight: NDArray[np.float64] | None
+    ) -> dict[int, NDArray[np.intp]]:
+        """Return the rows of positive weight of each label and class.
+
+        Of columns of text, and of columns of many labels.
+        """
+        counted = slice(None) if weight is None else weight > 0
+        return {
+            i: np.bincount(
+                codes[counted] * np.int64(n_classes) + y[counted],
+                minlength=len(self.labels[i]) * n_classes,
+            ).reshape(-1, n_classes)
+            for i, codes in self.codes.items()
+            if self.kinds[i] == "text" or len(self.labels[i]) > MANY_LABELS
+        }
 
     def count_rows(self, weight: NDArray[np.float64] | None) -> dict[int, NDArray[np.intp]] | None:
         """Return the rows of positive weight of each label, by column; None if all weigh one."""
@@ -133,18 +170,6 @@ class RawColumns:
             i: np.bincount(codes[counted], minlength=len(self.labels[i]))
             for i, codes in self.codes.items()
         }
-
-    def count_many(
-        self, y: NDArray[np.int32], weight: NDArray[np.float64] | None
-    ) -> dict[int, NDArray[Any]]:
-        """Return the rows of positive weight of each label and class of columns of many labels."""
-        counted, n = slice(None) if weight is None else weight > 0, int(y.max(initial=0)) + 1
-        return {
-            i: np.bincount(codes[counted] * np.int64(n) + y[counted], minlength=n * n_labels)
-            .reshape(n_labels, n)
-            for i, codes in self.codes.items()
-            if (n_labels := len(self.labels[i])) > MANY_LABELS
-        }  # fmt: skip
 
     def survey_by_class(
         self,
@@ -165,8 +190,9 @@ class RawColumns:
                 features.append(NumberCounts.by_class(next(numbers), y, n_classes, max_value_bytes))
                 continue
             features.append(self._to_labels(i, next(counted).T.copy()))
-        for values in self._take_parts():
-            features.append(NumberCounts.by_class(values, y, n_classes, max_value_bytes))
+        for of_column in self._read_decided().values():
+            for values in of_column[1:]:
+                features.append(NumberCounts.by_class(values, y, n_classes, max_value_bytes))
         class_counts = np.bincount(y, minlength=n_classes).astype(np.int64)
         return self._to_survey(classes, class_counts, features)
 
@@ -174,12 +200,13 @@ class RawColumns:
         self,
         is_nominal: NDArray[np.bool_],
         label_codes: Sequence[NDArray[np.int32]],
-        dates: Mapping[int, str],
+        forms: Mapping[int, str],
         parts: Sequence[Part],
+        scores: Mapping[int, WordScores],
     ) -> Columns:
         """Return the rows by codes of labels: those of each label of each nominal feature.
 
-        `dates` are the forms of all columns of dates, in text or not; of them `parts` are features.
+        `forms` are those of all columns of dates and texts; of them `parts` are features.
         """
         n_rows, places = self.values.shape[1], np.flatnonzero(is_nominal).tolist()
         codes = np.empty((len(places), n_rows), dtype=np.int32)
@@ -189,29 +216,41 @@ class RawColumns:
         if not parts and not any(i in self.codes for i in parsed):
             return Columns(codes, self.values, is_nominal)
         values, numbers, n = np.empty((len(parsed), n_rows)), iter(self.values), len(self.kinds)
-        for at, i in enumerate(parsed):
-            if i >= n:
-                source, part = parts[i - n]
-                values[at] = take_part(part, values[parsed.index(source)])
-            elif i in self.codes:
+        place = {i: at for at, i in enumerate(parsed)}
+        for i in parsed[: len(parsed) - len(parts)]:
+            if i not in self.codes:
+                values[place[i]] = next(numbers)
+            elif i not in forms:
                 of_labels = LabelCounts(self.labels[i], np.zeros((len(self.labels[i]), 1)))
-                values[at] = of_labels.numbers(dates.get(i))[self.codes[i]]
-            else:
-                values[at] = next(numbers)
+                values[place[i]] = of_labels.numbers()[self.codes[i]]
+        for i, of_column in self._read_forms(forms, parts, scores):
+            own = [n + at for at, (source, _) in enumerate(parts) if source == i]
+            values[[place[feature] for feature in (i, *own)]] = of_column
         return Columns(codes, values, is_nominal)
 
-    def _take_parts(self) -> Iterator[NDArray[np.float64]]:
-        """Yield the parts of the dates."""
+    def _read_forms(
+        self, forms: Mapping[int, str], parts: Sequence[Part], scores: Mapping[int, WordScores]
+    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield the columns of these forms, each with its numbers and those of its parts."""
         numeric = [i for i, kind in enumerate(self.kinds) if kind in NUMERIC_KINDS]
-        for i, part in self.parts:
-            yield take_part(part, self.values[numeric.index(i)])
+        for i, form in forms.items():
+            own = parts_of(i, parts)
+            if i in self.codes:
+                yield i, read_parts(self.labels[i], form, own, scores.get(i))[:, self.codes[i]]
+            else:
+                yield i, take_parts(self.values[numeric.index(i)], own)
+
+    def _read_decided(self) -> dict[int, NDArray[np.float64]]:
+        """Return what `_read_forms` yields of columns whose kind is not left to their values."""
+        forms = {i: form for i, form in self.forms.items() if self.kinds[i] != "text"}
+        return dict(self._read_forms(forms, self.parts, self.scores))
 
     def _to_survey(
         self, classes: NDArray[Any], class_counts: NDArray[Any], features: list[Feature]
     ) -> Survey:
-        names = [*self.names, *name_parts(self.names, self.parts)]
+        names = [*self.names, *name_parts(self.names, self.forms, self.parts)]
         orders = {i: order.labels for i, order in self.orders.items()}
-        return Survey(names, classes, class_counts, features, orders, self.dates, self.parts)
+        return Survey(names, classes, class_counts, features, orders, self.forms, self.parts)
 
     def _count_labels(self, y: NDArray[np.int32], n_classes: int) -> list[NDArray[np.int64]]:
         """Return the rows of each class and label, of shape (n_classes, n_labels), by column."""
@@ -231,12 +270,12 @@ def _read_numbers(
     table: RawTable,
     numeric: list[int],
     orders: dict[int, Categories],
-    dates: Mapping[int, str],
+    forms: Mapping[int, str],
     texts_are_missing: list[int],
     marks: frozenset[Hashable],
 ) -> NDArray[np.float64]:
     """Return the numbers of columns, of dates and ranks of those that are ordered categories."""
-    plain = [i for i in numeric if i not in orders and i not in dates]
+    plain = [i for i in numeric if i not in orders and i not in forms]
     values = table.numeric_values(plain, texts_are_missing)
     number_marks = np.array([as_float(mark) for mark in list_numbers(marks)])
     if len(number_marks):
@@ -245,8 +284,8 @@ def _read_numbers(
         return values
     together = np.empty((len(numeric), table.n_rows))
     together[[i in plain for i in numeric]] = values
-    for i, form in dates.items():
-        together[numeric.index(i)] = table.dates(i, form)
+    for i in [i for i in numeric if i in forms]:
+        together[numeric.index(i)] = table.dates(i, forms[i])
     for i, order in orders.items():
         column: NominalColumn = table.nominal(i)
         refuse_unlisted(order, column, table.name(i))

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from priorwise.data.survey.numbers import NumberCounts
 from priorwise.data.tables.categories import OTHER, Categories, sorted_labels
 from priorwise.data.tables.column_kinds import is_numeric
-from priorwise.data.tables.dates import read_dates
 from priorwise.data.tables.label_keys import NominalColumn, label_key, parse_number
 
 MANY_LABELS = 1_000
@@ -119,13 +118,9 @@ class LabelCounts:
         labels = [self.labels[i] for i in known]
         return self.is_text and is_numeric(name, labels, self.totals[known], whole_numbers)
 
-    def numbers(self, form: str | None = None) -> NDArray[np.float64]:
-        """The number that each label is, or the seconds of a date in a form; NaN for others."""
-        parsed = (
-            [None if label is None else parse_number(label) for label in self.labels]
-            if form is None
-            else read_dates(self.labels, form)
-        )
+    def numbers(self) -> NDArray[np.float64]:
+        """The number that each label is; NaN for others."""
+        parsed = [None if label is None else parse_number(label) for label in self.labels]
         return np.array([np.nan if number is None else number for number in parsed])
 
     def to_numbers(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,11 +14,14 @@ from priorwise.data.cuts.discretise import Discretizer
 from priorwise.data.cuts.names import WholeRange, as_discretizer, learn_cut_points
 from priorwise.data.survey.labels import MANY_LABELS, LabelCounts, tell_nothing
 from priorwise.data.survey.numbers import NumberCounts, ValueSummary
+from priorwise.data.survey.words import learn_words
 from priorwise.data.tables.categories import Categories
 from priorwise.data.tables.column_kinds import choose_columns, warn_of_whole_numbers
-from priorwise.data.tables.dates import PARTS, Part, choose_form, find_forms, name_parts, take_part
+from priorwise.data.tables.dates import PARTS, choose_form
 from priorwise.data.tables.label_keys import mark_keys
+from priorwise.data.tables.parts import Part, is_date, name_parts, part_labels, read_parts
 from priorwise.data.tables.raw_table import infinity_error
+from priorwise.data.tables.texts import TEXT, WordScores, holds_texts, warn_of_texts
 
 
 def join_classes(
@@ -50,10 +53,13 @@ class Survey:
     features: list[Feature]  # one for each column: nominal or numeric
     orders: dict[int, list[Hashable]] = field(default_factory=dict)
     """Labels of the features that are ordered categories, whose numbers are ranks."""
-    dates: dict[int, str] = field(default_factory=dict)
-    """Forms of the columns of dates, whose numbers are seconds since 1970."""
+    forms: dict[int, str] = field(default_factory=dict)
+    """Forms of the columns of dates, whose numbers are seconds since 1970, and of texts, whose
+    numbers are those of words."""
     parts: list[Part] = field(default_factory=list)
-    """Of dates, which are features behind those of the columns."""
+    """Of dates and texts, which are features behind those of the columns."""
+    scores: dict[int, WordScores] = field(default_factory=dict)
+    """Of the words of columns of texts, whose sums are the last parts of a column."""
 
     @property
     def n_rows(self) -> int:
@@ -93,8 +99,9 @@ class Survey:
     def merge(self, other: Survey) -> Survey:
         """The survey of the rows of both."""
         if self.parts != other.parts:
-            parts = sorted({*self.parts, *other.parts}, key=_place_of_part)
-            return self._with_parts(parts).merge(other._with_parts(parts))
+            forms = self.forms | other.forms
+            parts = sorted({*self.parts, *other.parts}, key=_place_of_part(forms))
+            return self._with_parts(parts, forms).merge(other._with_parts(parts, forms))
         classes, mine, theirs = join_classes(self.classes, other.classes)
         a = _spread(self.features, mine, len(classes))
         b = _spread(other.features, theirs, len(classes))
@@ -109,8 +116,8 @@ class Survey:
                     f"column {self.names[i]} must have one order in all batches, got "
                     f"{labels} and {other.orders.get(i)}"
                 )
-        dates = self.dates | other.dates
-        return Survey(self.names, classes, class_counts, features, self.orders, dates, self.parts)
+        forms = self.forms | other.forms
+        return Survey(self.names, classes, class_counts, features, self.orders, forms, self.parts)
 
     def subtract(self, other: Survey) -> Survey:
         """The survey without the rows of `other`, which are rows of this one."""
@@ -209,76 +216,101 @@ class Survey:
             points += learn_cut_points(learner, values[None, :], y, weight, ordered=ordered)
         return points
 
-    def settle(self, max_value_bytes: int | None = None, *, reads_dates: bool = True) -> Survey:
+    def settle(
+        self,
+        reading: Any,
+        max_value_bytes: int | None = None,
+        rows: Mapping[int, NDArray[Any]] | None = None,
+        classes: Sequence[Any] | None = None,
+    ) -> Survey:
         """Return the survey of all rows, in which each feature is nominal or numeric.
 
-        Text that is dates is found if `reads_dates`. Parts of dates that no row has are left out:
-        the hours of days.
+        Text that is dates, or words, is found by the parameters of an encoder. Parts of dates that
+        no row has are left out: the hours of days. Words are learnt of the rows of each label and
+        class; `rows` has those of columns of text, and `classes`, if the survey does not.
         """
-        n, whole_numbers, dates = self.n_columns, list[str](), dict(self.dates)
-        features, of_parts = (
-            self.features[:n],
-            dict(zip(self.parts, self.features[n:], strict=True)),
-        )
+        n, whole_numbers, forms, scores = self.n_columns, list[str](), dict(self.forms), {}
+        classes = self.classes.tolist() if classes is None else classes
+        features = self.features[:n]
+        of_parts = dict(zip(self.parts, self.features[n:], strict=True))
         for i, feature in enumerate(features):
-            if not (isinstance(feature, LabelCounts) and feature.is_text):
+            if not (isinstance(feature, LabelCounts) and (feature.is_text or i in forms)):
                 continue
-            if feature.is_numeric(self.names[i], whole_numbers):
+            counts = feature.counts if rows is None else rows[i]
+            if i not in forms and feature.is_numeric(self.names[i], whole_numbers):
                 numbers = features[i] = feature.to_numbers(max_value_bytes)
                 if np.isinf([numbers.least, numbers.largest]).any():
                     raise infinity_error(self.names[i])
-            elif reads_dates and (form := choose_form(self.names[i], feature.known())):
-                seconds = feature.numbers(form)
-                dates[i], features[i] = form, feature.to_numbers(max_value_bytes, seconds)
-                for part in PARTS:
-                    values = take_part(part, seconds)
-                    of_parts[i, part] = feature.to_numbers(max_value_bytes, values)
-            else:
+                continue
+            form = forms.get(i) or _find_form(self.names[i], feature, counts, reading)
+            if form is None:
                 features[i] = replace(feature, is_text=False)
+                continue
+            forms[i], own, sums = form, [*PARTS], None
+            if form == TEXT:
+                least = reading.min_rows_per_label
+                own, sums = learn_words(feature.labels, counts, classes, min_rows=least)
+            if sums is not None:
+                scores[i], own = sums, [*own, *sums.names]
+            values = read_parts(feature.labels, form, own, sums)
+            features[i] = feature.to_numbers(max_value_bytes, values[0])
+            for part, of_part in zip(own, values[1:], strict=True):
+                of_parts[i, part] = feature.to_numbers(max_value_bytes, of_part)
         warn_of_whole_numbers(whole_numbers)
+        labels = {part: part_labels(forms[part[0]], part[1]) for part in of_parts}
         parts = [
             part
-            for part, feature in sorted(of_parts.items(), key=lambda pair: _place_of_part(pair[0]))
-            if isinstance(feature, NumberCounts)
-            and feature.largest >= (0.0 if PARTS[part[1]] else np.nextafter(0.0, 1.0))
+            for part in sorted(of_parts, key=_place_of_part(forms))
+            if forms[part[0]] == TEXT or _has_part(of_parts[part], is_rank=bool(labels[part]))
         ]
-        orders = dict(self.orders)
-        for at, (_, part) in enumerate(parts):
-            if PARTS[part]:
-                orders[n + at] = [*PARTS[part]]
+        ranks: dict[int, list[Hashable]] = {
+            n + at: [*labels[part]] for at, part in enumerate(parts) if labels[part]
+        }
         return replace(
             self,
-            names=[*self.names[:n], *name_parts(self.names, parts)],
+            names=[*self.names[:n], *name_parts(self.names, forms, parts)],
             features=[*features, *(of_parts[part] for part in parts)],
-            orders=orders,
-            dates=dict(sorted(dates.items())),
+            orders=self.orders | ranks,
+            forms=dict(sorted(forms.items())),
             parts=parts,
+            scores=scores,
         )
 
     @property
     def n_columns(self) -> int:
-        """Number of columns, without the parts of dates."""
+        """Number of columns, without their parts."""
         return len(self.features) - len(self.parts)
 
-    @property
-    def may_hold_dates(self) -> bool:
-        """Whether a column of text may turn out to hold dates."""
-        texts = (feature for feature in self.label_counts() if feature.is_text)
-        return any(feature.example is None or find_forms(feature.known()) for feature in texts)
-
-    def _with_parts(self, parts: list[Part]) -> Survey:
-        """The same survey with more parts of dates, which no row has."""
+    def _with_parts(self, parts: list[Part], forms: dict[int, str]) -> Survey:
+        """The same survey with more parts of columns of these forms, which no row has."""
         n = self.n_columns
         known = dict(zip(self.parts, self.features[n:], strict=True))
         summary = ValueSummary(len(self.class_counts), None, np.asarray(self.class_counts))
         missing = NumberCounts(np.nan, np.nan, 0.0, float(self.class_counts.sum()), summary)
-        names = [*self.names[:n], *name_parts(self.names, parts)]
+        names = [*self.names[:n], *name_parts(self.names, forms, parts)]
         features = [*self.features[:n], *(known.get(part, missing) for part in parts)]
         return replace(self, names=names, features=features, parts=parts)
 
 
-def _place_of_part(part: Part) -> tuple[int, int]:
-    return part[0], list(PARTS).index(part[1])
+def _place_of_part(forms: Mapping[int, str]) -> Callable[[Part], tuple[int, int]]:
+    """Return the key by which parts are sorted: words stay in the order in which they are given."""
+    return lambda part: (part[0], [*PARTS].index(part[1]) if is_date(forms[part[0]]) else 0)
+
+
+def _has_part(feature: Feature, *, is_rank: bool) -> bool:
+    """Whether rows have a part: hours are zero where dates have no time, ranks begin with zero."""
+    least = 0.0 if is_rank else np.nextafter(0.0, 1.0)
+    return isinstance(feature, NumberCounts) and feature.largest >= least
+
+
+def _find_form(name: str, feature: LabelCounts, rows: NDArray[Any], reading: Any) -> str | None:
+    """Return the form of a column of text, dates or `TEXT`; None if it holds labels."""
+    if reading.date_features is not None and (form := choose_form(name, feature.known())):
+        return form
+    if reading.text_features is not None and holds_texts(feature.labels, rows.sum(axis=1)):
+        warn_of_texts(name)
+        return TEXT
+    return None
 
 
 def _spread(features: list[Feature], place: NDArray[np.intp], n_classes: int) -> list[Feature]:

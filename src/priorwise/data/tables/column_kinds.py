@@ -94,12 +94,12 @@ def _family(dtype: Any) -> str:
     return str(dtype)
 
 
-Kind = Literal["numeric", "nominal", "text", "ordered", "date"]
+Kind = Literal["numeric", "nominal", "text", "ordered", "date", "words"]
 """What a column holds; "text" is to be decided by its values."""
 
 READING_PARAMETERS = (
     "categorical_features", "numeric_features", "ordinal_features", "missing_values", "missing",
-    "unseen", "declared", "date_features", "min_rows_per_label",
+    "unseen", "declared", "date_features", "text_features", "min_rows_per_label",
 )  # fmt: skip
 """Parameters that define how a table is read."""
 
@@ -232,6 +232,7 @@ def choose_by_name(encoder: Any, feature_names: Sequence[str]) -> list[str]:
         choose_columns(parameter, getattr(encoder, parameter), len(feature_names), feature_names)
         for parameter in (
             "categorical_features", "numeric_features", "ordinal_features", "date_features",
+            "text_features",
         )
     ]  # fmt: skip
     return [feature_names[i] for i in np.flatnonzero(np.any(chosen, axis=0)).tolist()]
@@ -291,15 +292,26 @@ def kinds_of_columns(table: Any, encoder: Any, feature_names: Sequence[str]) -> 
         for i in range(n)
     ]
     forms = check_forms(encoder.date_features)
+    dates = choose_columns("date_features", forms, n, feature_names)
+    texts = choose_columns("text_features", encoder.text_features, n, feature_names)
+    for parameter, chosen, others in (
+        ("date_features", dates, nominal | numeric | ordered),
+        ("text_features", texts, nominal | numeric | ordered | dates),
+    ):
+        if (chosen & others).any():
+            raise ValueError(
+                f"{parameter} must not have columns that another parameter takes as labels, "
+                f"numbers, ranks or dates, got column {table.name(int(np.argmax(chosen & others)))}"
+            )
+    for i in np.flatnonzero(texts).tolist():
+        if kinds[i] == "numeric":
+            raise ValueError(
+                f"text_features must name columns of text, got column {table.name(i)} of "
+                f"{table.dtype(i)}"
+            )
+        kinds[i] = "text"
     if forms is None:
         return kinds
-    dates = choose_columns("date_features", forms, n, feature_names)
-    for i in np.flatnonzero(dates).tolist():
-        if nominal[i] or numeric[i] or ordered[i]:
-            raise ValueError(
-                "date_features must not have columns of categorical_features, numeric_features "
-                f"or ordinal_features, got column {table.name(i)}"
-            )
     return [
         "date" if dates[i] or (kind == "numeric" and not numeric[i] and table.holds_dates(i))
         else kind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from datetime import date, timedelta
 from typing import Any
 
@@ -26,9 +26,6 @@ PARTS: dict[str, tuple[str, ...]] = {
     "hour": (),
 }
 """Parts of a date and their labels, of which a part is the rank; the hour is a number."""
-
-Part = tuple[int, str]
-"""A feature that is part of a date: the column of dates, and the name of the part."""
 
 _TIME = (
     r"(?:[T ]\s?(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.(?P<part>\d{1,9}))?)?"
@@ -177,8 +174,3 @@ class DateSeconds(float):
 
     def __str__(self) -> str:
         return show_date(self)
-
-
-def name_parts(names: Sequence[str], parts: Sequence[Part]) -> list[str]:
-    """Return the names of parts of the columns of these names."""
-    return [f"{names[i]} {part}" for i, part in parts]

@@ -29,6 +29,8 @@ from priorwise.data.tables.label_keys import (
     parse_number,
     split_dictionary,
 )
+from priorwise.data.tables.parts import read_parts, take_parts
+from priorwise.data.tables.texts import TEXT, WordScores
 
 TIMES = ((date, np.datetime64), (timedelta, np.timedelta64), (time,))
 """Types of dates, of durations and of times of day."""
@@ -168,6 +170,18 @@ class RawTable:
         Texts are dates in a form or seconds; one that is neither is a ValueError.
         """
         return self._parse_numbers(i, False, form) if self._holds_text(i) else self.numeric(i)
+
+    def parts(
+        self, i: int, form: str, parts: Sequence[str], scores: WordScores | None = None
+    ) -> NDArray[np.float64]:
+        """Read column i of dates or texts, and some of its parts, of shape (1 + n_parts, n_rows).
+
+        The first row has seconds since 1970 or the number of words, NaN where missing.
+        """
+        if form != TEXT:
+            return take_parts(self.dates(i, form), parts)
+        column = self.nominal(i)
+        return read_parts([*column.labels, None], form, parts, scores)[:, column.codes]
 
     def _parse_numbers(
         self, i: int, texts_are_missing: bool, form: str | None = None

@@ -47,10 +47,41 @@ const DATE_PARTS = {
   hour: (seconds) => (seconds - 86400 * Math.floor(seconds / 86400)) / 3600,
 };
 
+const PIECE_LENGTH = 4, SCORE_UNIT = 2 ** -10;
+
+// The checksum of zlib, by which texts are dealt to folds.
+function crc32(text) {
+  let crc = -1;
+  for (const byte of new TextEncoder().encode(text)) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; ++bit) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return ~crc >>> 0;
+}
+
+// The words of the text that was asked for last: features of a text follow each other.
+let lastText = null, lastWords = null;
+function splitWords(text) {
+  if (text !== lastText) {
+    const all = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) || [];
+    const joined = all.join(" "), tokens = new Set(all);
+    for (const word of new Set(all)) {
+      const letters = Array.from(word);
+      if (letters.length > PIECE_LENGTH)
+        letters.slice(PIECE_LENGTH - 1).forEach((_, k) =>
+          tokens.add(`\u2026${letters.slice(k, k + PIECE_LENGTH).join("")}\u2026`));
+    }
+    [lastText, lastWords] = [text, { n: all.length, tokens, hash: crc32(joined) }];
+  }
+  return lastWords;
+}
+
 class ValueReader {
   constructor(rules) {
     Object.assign(this, rules);
     this.missing = rules.missing === null ? NaN : rules.missing;
+    this.placeOf = new Map(rules.words.map((word, place) => [word, place]));
+    this.scoreOf = rules.scores && unpack(rules.scores);
     this.texts = table(rules.texts);
     this.numbers = table(rules.numbers);
     this.booleans = table(rules.booleans);
@@ -65,6 +96,7 @@ class ValueReader {
   }
 
   find(value) {
+    if (this.form === "text") return this.readText(value);
     if (this.form !== null) {
       const seconds = this.readSeconds(value);
       if (Number.isNaN(seconds)) return this.missing;
@@ -92,6 +124,22 @@ class ValueReader {
     }
     if (this.ignores_texts) return this.missing;
     throw new Error(`column '${this.name}' must hold numbers, as it does in training, got '${value}'`);
+  }
+
+  // The number of words of a text, or whether a word or a piece of one is among them.
+  readText(value) {
+    const isMissing = value === undefined || value === null || Number.isNaN(value);
+    let text = isMissing ? "" : String(value).replace(SPACES, "");
+    if (PLAIN_NUMBER.test(text)) text = String(Number(text));
+    if (isMissing || this.texts.has(text)) return this.part === null ? this.missing : 0;
+    const words = splitWords(text);
+    if (this.part === null) return words.n;
+    if (this.scores === null) return Number(words.tokens.has(this.part));
+    const fold = words.hash % this.scores.shape[0], width = this.words.length;
+    let sum = 0;
+    for (const token of words.tokens)
+      if (this.placeOf.has(token)) sum += this.scoreOf[fold * width + this.placeOf.get(token)];
+    return sum * SCORE_UNIT;
   }
 
   // Seconds since 1970: given as such, as a Date or as a text in the form that training had.

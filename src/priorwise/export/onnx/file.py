@@ -18,6 +18,7 @@ from priorwise.export.onnx.steps import OnnxSteps
 from priorwise.export.reading import (
     SURROGATES,
     refuse_labels,
+    refuse_texts,
     require_backoff,
     require_one_kind,
     spell_labels,
@@ -68,6 +69,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     exported = ExportedModel(model)
     require_backoff(exported, "ONNX")
     require_one_kind(exported, "ONNX")
+    refuse_texts(exported, "ONNX")
     if any(isinstance(step, Networks) for step in exported.steps):
         raise ValueError(
             f"model must not hold Bayesian networks to be written as ONNX, whose operators do not "

@@ -11,7 +11,7 @@ from priorwise.common.files import write_whole
 from priorwise.common.validation import check_choice
 from priorwise.data.sources.sql_source import quote_name
 from priorwise.export.layout import ExportedModel
-from priorwise.export.reading import require_backoff
+from priorwise.export.reading import refuse_texts, require_backoff
 from priorwise.export.sql.steps import StepQueries
 from priorwise.export.sql.text import (
     DIALECTS,
@@ -83,6 +83,7 @@ def export_sql(
     check_choice("dialect", dialect, DIALECTS)
     exported = ExportedModel(model)
     require_backoff(exported, "SQL")
+    refuse_texts(exported, "SQL")
     steps = StepQueries(exported, dialect)
     last = steps.add_step(exported.step)
     results = [f"p({label})" for label in exported.classes]

@@ -303,6 +303,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         tol: float = TOLERANCE,
         ordinal_features: Any = "from_dtype",
         date_features: Any = "from_dtype",
+        text_features: Any = "from_dtype",
         missing: str = "value",
         unseen: str = "backoff",
         memory_limit: int | float | str | None = None,
@@ -316,6 +317,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         self.tol = tol
         self.ordinal_features = ordinal_features
         self.date_features = date_features
+        self.text_features = text_features
         self.missing_values = missing_values
         self.min_rows_per_label = min_rows_per_label
         self.class_weight = class_weight

@@ -94,6 +94,7 @@ class BaseNetworkClassifier(CountedClassifier):
         numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
         date_features: Any = "from_dtype",
+        text_features: Any = "from_dtype",
         missing_values: Any = "usual",
         min_rows_per_label: int = 1,
         class_weight: Any = None,
@@ -112,6 +113,7 @@ class BaseNetworkClassifier(CountedClassifier):
         self.numeric_features = numeric_features
         self.ordinal_features = ordinal_features
         self.date_features = date_features
+        self.text_features = text_features
         self.missing_values = missing_values
         self.min_rows_per_label = min_rows_per_label
         self.class_weight = class_weight

@@ -185,7 +185,7 @@ class CountedClassifier(StreamedClassifier):
         if hasattr(encoder, "categories_"):
             encoder, survey, columns = encoder.read_more(X, weight)
         else:
-            columns = encoder.fit_read(X, codes, weight)
+            columns = encoder.fit_read(X, codes, weight, known)
         if weight is not None:
             codes, weight = codes[weight > 0.0], weight[weight > 0.0]
         given = np.arange(len(codes))

@@ -99,17 +99,23 @@ function* listSteps() {
   const { bias, terms } = yield* priorwise.explainInSteps(model, asRow(state.values));
   const width = classes.length, y = state.focus;
   const own = (lines, at) => lines[at + y];
-  // Parts of a date add up to what its column adds.
-  const parts = features.map(({ places }) =>
-    places.reduce((sum, place) => sum + own(terms, place * width), 0));
-  const order = parts.map((_, i) => i).sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a]));
-  const shown = order.slice(0, order.length > MAX_STEPS + 1 ? MAX_STEPS : MAX_STEPS + 1);
-  const rest = order.slice(shown.length);
-  const lines = [["before any feature", own(bias, 0), "sum"]];
-  for (const i of shown)
-    lines.push([`${features[i].name} = ${showValue(features[i], state.values[i])}`, parts[i], ""]);
+  // Parts of a column add up to what it adds, but for the words that a text has.
+  const all = [], [read] = model.read(asRow(state.values));
+  features.forEach((feature, i) => {
+    let sum = 0;
+    feature.places.forEach((place, k) => {
+      const part = own(terms, place * width), word = k > 0 && read[place] ? feature.words[k - 1] : undefined;
+      if (word === undefined) sum += part;
+      else all.push([`${feature.name}: ${word}`, part, ""]);
+    });
+    all.push([`${feature.name} = ${showValue(feature, state.values[i])}`, sum, ""]);
+  });
+  all.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+  const shown = all.slice(0, all.length > MAX_STEPS + 1 ? MAX_STEPS : MAX_STEPS + 1);
+  const rest = all.slice(shown.length);
+  const lines = [["before any feature", own(bias, 0), "sum"], ...shown];
   if (rest.length)
-    lines.push([`${rest.length} other features`, rest.reduce((sum, i) => sum + parts[i], 0), ""]);
+    lines.push([`${rest.length} others`, rest.reduce((sum, line) => sum + line[1], 0), ""]);
   lines.push(["log-odds", lines.reduce((sum, line) => sum + line[1], 0), "sum"]);
   return lines;
 }

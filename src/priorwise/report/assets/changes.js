@@ -16,7 +16,7 @@ byId("may-change").parentElement.addEventListener("toggle", () => {
 
 function distance(i, value) {
   const now = state.values[i], feature = features[i];
-  if (feature.is_label || value === null || now === null) return LABEL_DISTANCE;
+  if (feature.is_label || feature.is_text || value === null || now === null) return LABEL_DISTANCE;
   return Math.abs(findShare(feature, value) - findShare(feature, now));
 }
 

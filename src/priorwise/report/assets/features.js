@@ -78,6 +78,13 @@ function makeSearch(feature, i, id) {
   return { show, parts: [make("div", { className: "controls menu" }, field, list), note] };
 }
 
+// A text that is typed; an empty one is missing.
+function makeText(feature, i, id) {
+  const field = make("textarea", { id, rows: 3 });
+  field.onchange = () => set(i, field.value.trim() ? field.value : null);
+  return { show: (value) => { field.value = value ?? ""; }, parts: [make("div", { className: "controls menu" }, field)] };
+}
+
 function makeMenu(feature, i, id) {
   if (feature.values.length > MAX_MENU) return makeSearch(feature, i, id);
   const choices = [...feature.values, null, UNSEEN];
@@ -100,7 +107,7 @@ const controls = features.map((feature, i) => {
 
 function drawFeature(i) {
   if (controls[i].show) return;
-  const { show, parts } = (features[i].is_label ? makeMenu : makeNumber)(features[i], i, `feature-${i}`);
+  const { show, parts } = (features[i].is_text ? makeText : features[i].is_label ? makeMenu : makeNumber)(features[i], i, `feature-${i}`);
   controls[i].whole.append(...parts);
   controls[i].whole.classList.remove("undrawn");
   controls[i].show = show;

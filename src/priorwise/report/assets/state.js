@@ -2,6 +2,7 @@
 // class that is looked at. The data are in the elements "page" and "model" (export_json).
 
 const N_LEVELS = 4;  // of intervals
+const MAX_SHOWN = 40;  // letters of a text beside a bar
 const RAISED = Object.fromEntries([..."-0123456789"].map((one, k) => [one, "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[k]]));
 const UNSEEN = "\u0000another value";
 
@@ -42,6 +43,7 @@ function showValue(feature, value) {
     const text = new Date(value * 1000).toISOString();
     return text.endsWith("T00:00:00.000Z") ? text.slice(0, 10) : text.slice(0, 16).replace("T", " ");
   }
+  if (feature.is_text) return `\u201c${value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}\u2026` : value}\u201d`;
   if (typeof value !== "number") return String(value);
   const text = String(Math.abs(value) < 1e6 ? Number(value.toPrecision(6)) : Math.round(value)), [digits, power] = text.split("e");
   return power ? `${digits}\u00b710${power.replace(/./g, (one) => RAISED[one] ?? "")}` : text;

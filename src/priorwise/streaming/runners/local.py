@@ -82,6 +82,8 @@ class LocalRunner(PassRunner):
 
         result = self._run(work, map_batch, self.source.read)
         self._n_rows = result.survey.n_rows
+        if self.cache is not None and not result.survey.is_nominal.all():
+            self.cache.forget_surveyed()
         return result
 
     def run(self, work: Pass[Any, Any, Any], coder: Coder) -> Any:
