@@ -23,7 +23,7 @@ def script(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -
     ("words", "expected"),
     [
         (["pre"], ["predict"]),
-        (["fit", "--te"], ["--test-size"]),
+        (["fit", "--tes"], ["--test-size"]),
         (["fit", "--effort", ""], ["fast", "balanced"]),
         (["export", "m", "--to", "j"], ["json"]),
         (["completion", ""], ["bash", "zsh"]),

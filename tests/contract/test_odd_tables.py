@@ -74,6 +74,7 @@ def test_many_features_that_agree_leave_every_class_possible(model, rng) -> None
     assert_valid(proba)
 
 
+@pytest.mark.filterwarnings("ignore:.*tell nothing of the class")
 @each_setting(smoothers=False)
 def test_ten_thousand_labels_are_no_trouble(setting: Setting) -> None:
     # Random splits take labels off one by one, in a time that grows with their square.
