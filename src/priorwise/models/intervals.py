@@ -27,8 +27,8 @@ ROWS_TO_CALIBRATE = "_rows_to_calibrate"
 MAX_ROWS, LEAST_ROWS = 10_000, 20
 """Most and fewest training rows that intervals are calibrated on."""
 MAX_CELLS = 4_000_000
-"""Most rows times features times classes of more than `MAX_REFITTED` rows: a rival takes a second
-or two."""
+"""Largest product of rows, features and classes that intervals are calibrated on, if there are more
+than `MAX_REFITTED` rows: the rival then takes about a second."""
 MAX_REFITTED = 2_000
 """Most training rows of which models are fitted again without a fold."""
 N_FOLDS = 3

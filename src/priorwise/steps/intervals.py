@@ -21,14 +21,16 @@ from priorwise.data.columns import Columns
 Floats = NDArray[np.float64]
 
 # All constants behind the width of intervals. They belong to no kind of model: they were fitted to
-# 1260 fits of nine kinds of classifiers on the ten kinds of tables `DESIGN` of
+# 1,260 fits of nine kinds of classifiers on the ten kinds of tables `DESIGN` of
 # benchmarks/interval_truths.py, of 100 to 10,000 rows (2026-11).
 # tests/statistical/test_interval_coverage.py fails when classifiers change so much that they no
 # longer hold.
 SHARED = 0.75
-"""What a model and its rival both miss, as a share of the difference between them."""
+"""Error that a model has in common with its rival, as a share of the mean squared difference of
+their probabilities."""
 ROWS_OF_NOISE = 15.0
-"""Number of rows over which an error is at least one, even if a rival finds the same."""
+"""The error is at least this number divided by the number of training rows, even if the rival
+predicts the same."""
 USUAL_ERROR = 0.08
 """Error at 1,000 rows where there are no rows to measure it: the mean over those tables. It falls
 with the square root of the rows."""
@@ -46,9 +48,9 @@ N_PARTITIONS, N_SHARED, N_BINS = 32, 8, 8
 """Partitions of the rows that noise is the mean of, the features that the rows of a part share, and
 the equally large parts of the values of a number or of a probability."""
 FOR_ALL, FOR_NEAR = 0.5, 6.0
-"""Parts of the variance of a draw that all rows have in common, and that rows of near probabilities
-have, as multiples of that of the mean of so many rows as there were in training: the mean error of
-all rows, and that of an eighth of them, are then those of the tables `DESIGN`."""
+"""Variance of a draw that all rows share, and that rows of near probabilities share, as multiples
+of the variance of a mean over the training rows. They make the mean errors over all rows, and over
+an eighth of them, as large as those measured on the tables `DESIGN`."""
 MAX_ERROR = 100.0
 
 
@@ -90,9 +92,9 @@ class Calibration(Record):
             E (t - p)^2 = E (t - p) (q - p) + E (t - p) (t - q)
 
         The first term is known, since y - p is t - p on average: what the rival finds that the
-        model misses. The second is what both miss. It is taken to be a share of E (q - p)^2, the
-        larger, the more alike both err (`Step.independence`), and the smaller, the fewer of the
-        training rows the rival has learnt from.
+        model misses. The second is what both miss. It is taken to be a share of E (q - p)^2. This
+        share is divided by `Step.independence`, and multiplied by the share of the training rows
+        that the rival has learnt from.
         """
         share = proba * (1.0 - proba) * weight[:, None]
         apart, left = rival - proba, np.eye(proba.shape[1])[y] - proba

@@ -18,6 +18,8 @@ from priorwise.steps.step import Floats, Names, Step
 from priorwise.steps.trees import Trees
 
 LARGEST_WEIGHT = 1e6
+MAX_INDEPENDENCE = 6
+"""Members of the largest pools that the constants of intervals were fitted to."""
 BOOSTING = "boosting"
 """Name of the trees of a `Boosted` among the members of an explanation."""
 
@@ -51,7 +53,7 @@ class Pool(Step):
 
     @property
     def independence(self) -> float:
-        return max(float(len(self.members)), 1.0)
+        return float(np.clip(len(self.members), 1, MAX_INDEPENDENCE))
 
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         probabilities = [member.predict(columns, n_threads) for member in self.members]

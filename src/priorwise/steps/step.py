@@ -43,9 +43,10 @@ class Step(Record):
 
     @property
     def independence(self) -> float:
-        """How little the errors have in common with those of boosted trees; here one.
+        """How independent the errors are of those of the boosted trees that measure intervals.
 
-        Intervals are measured with boosted trees. Members of a pool err apart: it has their number.
+        Here one. Trees err more like boosted trees: 0.5. Errors of the members of a pool cancel:
+        their number.
         """
         return 1.0
 

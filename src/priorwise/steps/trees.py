@@ -90,7 +90,7 @@ class Trees(Step):
 
     @property
     def independence(self) -> float:
-        # Half of one, as measured with the constants of intervals.
+        # Fitted together with the constants in `steps/intervals.py`.
         return 0.5
 
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:

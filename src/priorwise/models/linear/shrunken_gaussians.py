@@ -194,7 +194,7 @@ def _invert(covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
         if failed:
             raise np.linalg.LinAlgError("a covariance must be positive definite")
         log_det[one] = 2.0 * np.log(root.diagonal()).sum()
-        if root.size:  # LAPACK takes a table without numbers for a mistake, and says so.
+        if root.size:  # LAPACK prints a message about a matrix of size zero.
             inverse[one] = dpotri(root, overwrite_c=True)[0]
     # LAPACK fills one half, the other is zero.
     diagonal = np.einsum("gii->gi", inverse).copy()
