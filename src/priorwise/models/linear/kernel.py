@@ -199,17 +199,18 @@ class NystromBasis:
     rate: float
 
     @classmethod
-    def compute(cls, distance: NDArray[np.float64], rate: float) -> NystromBasis:
+    def compute(cls, among: NDArray[np.float64], rate: float) -> NystromBasis:
         """Compute the basis from the squared distances between the landmarks."""
-        values, vectors = np.linalg.eigh(np.exp(-rate * distance))
+        values, vectors = np.linalg.eigh(np.exp(-rate * among))
         kept = values > MIN_EIGENVALUE * values[-1]
         return cls(vectors[:, kept] / np.sqrt(values[kept]), rate)
 
-    def transform(self, distance: NDArray[np.float64]) -> Design:
+    def transform(self, distance: NDArray[np.float32]) -> Design:
         """Return the features of rows with these squared distances from the landmarks."""
         features = np.empty((len(distance), self.vectors.shape[1]), dtype=np.float32)
         for batch in gen_batches(len(distance), BATCH_ROWS):
-            features[batch] = np.exp(-self.rate * distance[batch]) @ self.vectors
+            near = distance[batch].astype(np.float64)
+            features[batch] = np.exp(-self.rate * near) @ self.vectors
         return Design(np.empty((len(features), 0), dtype=np.int32), features)
 
 
@@ -222,12 +223,16 @@ class Neighbours:
 
     rows: Design
     chosen: NDArray[np.intp]
-    distance: NDArray[np.float64]
+    distance: NDArray[np.float32]
 
     @classmethod
     def find(cls, rows: Design, chosen: NDArray[np.intp]) -> Neighbours:
         """Compute the distances."""
-        return cls(rows, chosen, square_distances(rows, rows.take(chosen)))
+        landmarks, n_rows = rows.take(chosen), len(rows.value)
+        distance = np.empty((n_rows, len(chosen)), dtype=np.float32)
+        for batch in gen_batches(n_rows, BATCH_ROWS):
+            distance[batch] = square_distances(rows.take(batch), landmarks)
+        return cls(rows, chosen, distance)
 
     def extend(self, chosen: NDArray[np.intp]) -> Neighbours:
         """Return the distances from further landmarks too."""
@@ -240,8 +245,9 @@ class Neighbours:
 
     @property
     def among(self) -> NDArray[np.float64]:
-        """The squared distances of one landmark from another."""
-        return self.distance[self.chosen]
+        """The squared distances of one landmark from another, exactly: they are inverted."""
+        landmarks = self.rows.take(self.chosen)
+        return square_distances(landmarks, landmarks)
 
     def median(self) -> float:
         """Return the median of the squared distances that are not zero."""

@@ -37,7 +37,7 @@ class Design:
     index: NDArray[np.int32]
     value: NDArray[np.float32]
 
-    def take(self, rows: NDArray[np.intp]) -> Design:
+    def take(self, rows: NDArray[np.intp] | slice) -> Design:
         """Return some of the rows."""
         return Design(self.index[rows], self.value[rows])
 
