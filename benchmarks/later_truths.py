@@ -1,7 +1,4 @@
-"""Ten more kinds of tables with known class probabilities, written after the rules of intervals.
-
-They and `interval_truths.KEPT` judge these rules; nothing was chosen on them.
-"""
+"""Ten more kinds of tables with known class probabilities, which intervals are designed on."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ from priorwise.steps.intervals import (
     SHARED,
     Calibration,
     draw_noise,
-    find_deviations,
 )
 
 CALIBRATION = Calibration(0.1, 0.4)
@@ -23,7 +22,7 @@ CALIBRATION = Calibration(0.1, 0.4)
 
 def test_the_ends_are_the_shares_that_are_so_many_deviations_away(rng: np.random.Generator) -> None:
     proba = rng.dirichlet(np.ones(3), 200)
-    z, inverse = find_deviations(0.9), CALIBRATION.invert_rows(proba)
+    z, inverse = CALIBRATION.find_deviations(0.9), CALIBRATION.invert_rows(proba)
     for end, sign in zip(CALIBRATION.find_interval(proba, 0.9), (-1.0, 1.0), strict=True):
         moved = np.clip(proba + sign * CONTINUITY * z * inverse, 0.0, 1.0)
         np.testing.assert_allclose(
@@ -59,6 +58,14 @@ def test_the_error_is_what_a_rival_explains_and_a_share_of_the_difference(
         explained = 4.0 * missing**2
         shared = SHARED / independence * explained * 2e5 / n_rows
         assert measured.error == pytest.approx(explained + shared, rel=0.03, abs=1e-3)
+        if missing:
+            share = shared / (explained + shared)
+            assert measured.guessed == pytest.approx(share, rel=0.03, abs=1e-3)
+
+
+def test_the_more_of_the_error_is_guessed_the_wider_the_interval() -> None:
+    reach = [Calibration(0.1, guessed=g).find_deviations(0.9) for g in (0.0, 0.5, 1.0)]
+    assert reach[0] < reach[1] < reach[2]
 
 
 def test_models_of_more_rows_are_taken_to_be_less_wrong() -> None:

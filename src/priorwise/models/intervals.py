@@ -26,20 +26,20 @@ ROWS_TO_CALIBRATE = "_rows_to_calibrate"
 """Attribute of the rows that intervals are calibrated on when they are first asked for."""
 MAX_ROWS, LEAST_ROWS = 10_000, 20
 """Most and fewest training rows that intervals are calibrated on."""
-MAX_CELLS = 4_000_000
+MAX_CELLS, LEAST_DRAWN = 4_000_000, 2_000
 """Largest product of rows, features and classes that intervals are calibrated on, if there are more
-than `MAX_REFITTED` rows: the rival then takes about a second."""
-MAX_REFITTED = 2_000
-"""Most training rows of which models are fitted again without a fold."""
+rows than `LEAST_DRAWN`: the rival then takes about a second."""
 N_FOLDS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class RowsToCalibrate:
-    """Some training rows, and what a model that had not seen them predicts; None if unknown."""
+    """Training rows, and what a model that had not seen them predicts; None if unknown."""
 
     table: TrainingTable
     proba: NDArray[np.float64] | None
+    are_all: bool
+    """Whether they are all rows of training."""
 
     @classmethod
     def draw(cls, table: TrainingTable, proba: NDArray[np.float64] | None) -> Self:
@@ -50,11 +50,12 @@ class RowsToCalibrate:
             if len(known) < len(proba):
                 table, proba = table.take(known), proba[known]
         n_cells = max(len(table.feature_columns) * table.n_classes, 1)
-        n_rows = min(MAX_ROWS, max(MAX_CELLS // n_cells, MAX_REFITTED))
-        if table.n_rows > n_rows:
+        n_rows = min(MAX_ROWS, max(MAX_CELLS // n_cells, LEAST_DRAWN))
+        are_all = table.n_rows <= n_rows
+        if not are_all:
             table = table.draw(n_rows, np.random.default_rng(0))
             proba = None if proba is None else proba[table.given]
-        return cls(table, proba)
+        return cls(table, proba, are_all)
 
     def calibrate(self, model: Any) -> Calibration:
         """Measure the error of a fitted model."""
@@ -80,11 +81,10 @@ class RowsToCalibrate:
     def _hold_out(self, model: Any, table: TrainingTable) -> NDArray[np.float64]:
         """Return what models of the same kind predict that have not seen a fold.
 
-        Of more than `MAX_REFITTED` rows, it is what the model itself predicts: a row changes a
-        model of so many rows by little.
+        Of some of more rows, it is what the model itself predicts: a row changes it by little.
         """
         n_threads = model.n_threads
-        if table.n_rows > MAX_REFITTED:
+        if not self.are_all:
             proba: NDArray[np.float64] = model.step_.predict(table.columns, n_threads)
             return proba
         proba = np.empty((table.n_rows, table.n_classes))

@@ -33,7 +33,7 @@ from priorwise.report.values import (
     read_values,
     take_rows,
 )
-from priorwise.steps.intervals import CONTINUITY, LEAST_OPEN, find_deviations
+from priorwise.steps.intervals import CONTINUITY, LEAST_OPEN
 
 MAX_ROWS, MAX_CELLS = 500, 60_000
 """Largest number of rows that the page holds to start from, and of values in them."""
@@ -279,7 +279,7 @@ def describe_spread(model: Any) -> dict[str, Any]:
     calibration = model.find_calibration()
     return {
         "levels": [
-            {"level": level, "deviations": find_deviations(level)} for level in LEVELS
+            {"level": level, "deviations": calibration.find_deviations(level)} for level in LEVELS
         ],
         "calibration": {
             "error": calibration.error,

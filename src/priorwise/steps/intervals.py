@@ -20,15 +20,16 @@ from priorwise.data.columns import Columns
 
 Floats = NDArray[np.float64]
 
-# All constants behind the width of intervals. They belong to no kind of model: they were fitted to
-# 1,260 fits of nine kinds of classifiers on the ten kinds of tables `DESIGN` of
-# benchmarks/interval_truths.py, of 100 to 10,000 rows (2026-11).
+# All constants behind the width of intervals, fitted to 3,600 fits of eleven kinds of classifiers on
+# the thirty kinds of tables "design" of benchmarks/coverage.py, of 100 to 10,000 rows (2026-11).
 # tests/statistical/test_interval_coverage.py fails when classifiers change so much that they no
 # longer hold.
-SHARED = 0.75
+SHARED = 0.6
 """Error that a model has in common with its rival, as a share of the mean squared difference of
 their probabilities."""
-ROWS_OF_NOISE = 15.0
+OF_TREES, OF_SMOOTH, MAX_OF_POOL = 0.5, 2.0, 6.0
+"""`Step.independence` of trees, of linear models, kernels and Gaussians, and at most of pools."""
+ROWS_OF_NOISE = 10.0
 """The error is at least this number divided by the number of training rows, even if the rival
 predicts the same."""
 USUAL_ERROR = 0.08
@@ -36,9 +37,9 @@ USUAL_ERROR = 0.08
 with the square root of the rows."""
 LEAST_OPEN = 0.005
 """Added to p (1 - p), so that intervals of probabilities near zero or one have some width."""
-NEAR, FAR = 0.5, 0.33
+NEAR, NEAR_GUESSED, FAR = 0.4, 0.4, 0.28
 """Errors differ from row to row and from table to table, so a normal number z of deviations becomes
-z (NEAR + FAR z)."""
+z (NEAR + NEAR_GUESSED g + FAR z), g being the share of the error that is guessed."""
 CONTINUITY = 0.2
 """Rows, for each standard deviation, that a count of rows may be off by: without it, intervals of
 probabilities of which less than a row is known would not reach zero."""
@@ -60,12 +61,14 @@ class Calibration(Record):
 
     One over the rows that the probability p of a class is worth is `error` / `root` times
     sqrt(p (1 - p) + LEAST_OPEN): probabilities near zero or one are worth more rows. `root` is the
-    mean of that square root, weighted by p (1 - p). `n_rows` is the number of training rows.
+    mean of that square root, weighted by p (1 - p). `n_rows` is the number of training rows, and
+    `guessed` the share of the error that no rows tell.
     """
 
     error: float = number(least=0.0)
     root: float = number(least=1e-3, default=0.5)
     n_rows: float = number(least=0.0, default=1e9)
+    guessed: float = number(least=0.0, most=1.0, default=1.0)
 
     @classmethod
     def guess(cls, n_rows: float) -> Calibration:
@@ -103,15 +106,21 @@ class Calibration(Record):
         differs = float((weight[:, None] * apart**2).sum()) / total
         differs *= min(len(y) / max(n_rows, 1.0), 1.0)
         noise = ROWS_OF_NOISE / max(n_rows, 1.0)
-        error = min(missed + SHARED / independence * differs + noise, MAX_ERROR)
+        guessed = SHARED / independence * differs + noise
+        error = missed + guessed
         root = float((share * np.sqrt(proba * (1.0 - proba) + LEAST_OPEN)).sum()) / total
-        return cls(error, max(root, 1e-3), n_rows)
+        return cls(min(error, MAX_ERROR), max(root, 1e-3), n_rows, guessed / error)
 
     def invert_rows(self, proba: Floats) -> Floats:
         """Return one over the rows that each probability is worth."""
         # Rounded probabilities may lie outside of zero and one by a bit.
         share = np.maximum(proba * (1.0 - proba), 0.0)
         return np.asarray(self.error / self.root * np.sqrt(share + LEAST_OPEN))
+
+    def find_deviations(self, level: float) -> float:
+        """Return how many standard deviations an interval of a level reaches."""
+        z = float(ndtri((1.0 + level) / 2.0))
+        return z * (NEAR + NEAR_GUESSED * self.guessed + FAR * z)
 
     def find_variance(self, proba: Floats) -> Floats:
         """Return the variances of the log-odds of each class against all others."""
@@ -129,7 +138,7 @@ class Calibration(Record):
         """
         if proba.shape[1] == 1:
             return proba.copy(), proba.copy()
-        inverse, z = self.invert_rows(proba), find_deviations(level)
+        inverse, z = self.invert_rows(proba), self.find_deviations(level)
         lower = _find_lower_end(proba, inverse, z)
         upper = 1.0 - _find_lower_end(1.0 - proba, inverse, z)
         return np.minimum(lower, proba), np.maximum(upper, proba)
@@ -156,12 +165,6 @@ def _find_lower_end(proba: Floats, inverse: Floats, z: float) -> Floats:
     spread = z * z * inverse
     reach = np.sqrt(spread * np.maximum(p * (1.0 - p) + 0.25 * spread, 0.0))
     return np.asarray(np.maximum((p + 0.5 * spread - reach) / (1.0 + spread), 0.0))
-
-
-def find_deviations(level: float) -> float:
-    """Return how many standard deviations an interval of a level reaches."""
-    z = float(ndtri((1.0 + level) / 2.0))
-    return z * (NEAR + FAR * z)
 
 
 def draw_noise(

@@ -14,12 +14,11 @@ from priorwise.common.records import number, numbers, part
 from priorwise.data.columns import Columns
 from priorwise.data.encoding import TableEncoder
 from priorwise.steps.explanation import Explanation
+from priorwise.steps.intervals import MAX_OF_POOL
 from priorwise.steps.step import Floats, Names, Step
 from priorwise.steps.trees import Trees
 
 LARGEST_WEIGHT = 1e6
-MAX_INDEPENDENCE = 6
-"""Members of the largest pools that the constants of intervals were fitted to."""
 BOOSTING = "boosting"
 """Name of the trees of a `Boosted` among the members of an explanation."""
 
@@ -53,7 +52,7 @@ class Pool(Step):
 
     @property
     def independence(self) -> float:
-        return float(np.clip(len(self.members), 1, MAX_INDEPENDENCE))
+        return float(np.clip(len(self.members), 1, MAX_OF_POOL))
 
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         probabilities = [member.predict(columns, n_threads) for member in self.members]

@@ -45,8 +45,8 @@ class Step(Record):
     def independence(self) -> float:
         """How independent the errors are of those of the boosted trees that measure intervals.
 
-        Here one. Trees err more like boosted trees: 0.5. Errors of the members of a pool cancel:
-        their number.
+        Here one. Trees err more like them, and smooth functions less. Errors of the members of a
+        pool cancel: it is their number. Fitted together with the constants in `intervals.py`.
         """
         return 1.0
 

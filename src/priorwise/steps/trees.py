@@ -16,6 +16,7 @@ from priorwise.common.texts import count
 from priorwise.counts.packed_trees import NodeRows, PackedTrees, SingleRows, expand_rows
 from priorwise.data.columns import Columns
 from priorwise.steps.explanation import Explanation
+from priorwise.steps.intervals import OF_TREES
 from priorwise.steps.step import Floats, Names, Step
 
 
@@ -90,8 +91,7 @@ class Trees(Step):
 
     @property
     def independence(self) -> float:
-        # Fitted together with the constants in `steps/intervals.py`.
-        return 0.5
+        return OF_TREES
 
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         proba = self.sum(columns, n_threads)

@@ -12,6 +12,7 @@ from priorwise.common.numeric import softmax
 from priorwise.common.records import Record, number, numbers, part
 from priorwise.data.tables import Columns
 from priorwise.steps.explanation import Explanation
+from priorwise.steps.intervals import OF_SMOOTH
 from priorwise.steps.linear.design import LARGEST, LinearDesign
 from priorwise.steps.step import Floats, Names, Step
 
@@ -98,6 +99,10 @@ class Gaussians(Step):
     @property
     def n_classes(self) -> int:
         return len(self.log_prior)
+
+    @property
+    def independence(self) -> float:
+        return OF_SMOOTH
 
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         values, place = self._place(columns)

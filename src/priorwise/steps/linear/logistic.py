@@ -13,6 +13,7 @@ from priorwise.common.records import number, numbers, part
 from priorwise.data.tables import Columns
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.explanation.probability_changes import log_mean
+from priorwise.steps.intervals import OF_SMOOTH
 from priorwise.steps.linear.design import (
     BATCH_ROWS,
     DEGREE,
@@ -126,6 +127,10 @@ class Pieces(Step):
     def n_classes(self) -> int:
         return len(self.score.intercept)
 
+    @property
+    def independence(self) -> float:
+        return OF_SMOOTH
+
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
         return self.score.proba(columns, n_threads)
 
@@ -190,6 +195,10 @@ class Kernel(Step):
     @property
     def n_classes(self) -> int:
         return len(self.intercept)
+
+    @property
+    def independence(self) -> float:
+        return OF_SMOOTH
 
     @property
     def landmarks(self) -> Design:
