@@ -4,9 +4,8 @@
     python benchmarks/coverage.py --out docs/results/coverage.csv --summary
 
 Models learn from generated tables whose true class probabilities are known. The rules of intervals
-were designed on the thirty kinds of "design" (`interval_truths`, `later_truths`) and not on the
-twenty of "kept" (`crossed_truths`). A line has the
-coverage of each level and the mean width of the intervals of 90 %, over that of intervals of the
+were designed on the fifty kinds of "design" (`interval_truths`, `later_truths`, `crossed_truths`)
+and not on the twenty-five of "kept" (`kept_truths`). A line has the coverage of each level and the mean width of the intervals of 90 %, over that of intervals of the
 same model that are wider or narrower by a factor, the same for all rows, so that they cover as many
 truths as the level says ("oracle"). "all" is the coverage of the mean probability of each class
 over all test rows, by the quantiles of the means of draws (`sample_proba`); "part" is that of ten
@@ -28,6 +27,7 @@ import numpy as np
 import pandas as pd
 from crossed_truths import CROSSED
 from interval_truths import FIRST
+from kept_truths import KEPT
 from later_truths import LATER
 from numpy.typing import NDArray
 from scipy.optimize import brentq
@@ -126,7 +126,7 @@ def main() -> None:
     done = set(map(tuple, lines[key].to_numpy().tolist())) if len(lines) else set()
     for size in arguments.sizes:
         for repeat in range(arguments.repeats):
-            for kind, truths in (("design", FIRST | LATER), ("kept", CROSSED)):
+            for kind, truths in (("design", FIRST | LATER | CROSSED), ("kept", KEPT)):
                 for place, (name, make) in enumerate(truths.items()):
                     if kind not in arguments.kinds or name not in (arguments.truths or truths):
                         continue

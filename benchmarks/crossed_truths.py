@@ -1,11 +1,11 @@
 """Twenty more kinds of tables with known class probabilities: five of rows by four of scores.
 
-Written before the constants of intervals were fitted to the thirty other kinds; they judge them.
+The constants of intervals were fitted to them and to thirty others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import product
 
 import numpy as np
@@ -92,6 +92,8 @@ def _numbers(X: pd.DataFrame) -> Floats:
 
 
 Scores = Callable[[Floats], Floats]
+MakeRows = Callable[[Rng], Rows]
+MakeScores = Callable[[Rng, int, int], Scores]
 
 
 def curves(rng: Rng, d: int, n_classes: int) -> Scores:
@@ -133,7 +135,7 @@ def prototypes(rng: Rng, d: int, n_classes: int) -> Scores:
     return score
 
 
-def cross(make_rows: Callable[[Rng], Rows], make_score: Callable[[Rng, int, int], Scores]) -> Make:
+def cross(make_rows: MakeRows, make_scores: MakeScores) -> Make:
     """Return a kind of tables of two to five classes, whose scores have a random spread."""
 
     def make(rng: Rng) -> Truth:
@@ -141,7 +143,7 @@ def cross(make_rows: Callable[[Rng], Rows], make_score: Callable[[Rng, int, int]
         n_classes, spread = int(rng.integers(2, 6)), rng.uniform(0.4, 2.5)
         first = numbers(rows(N_SCALED))
         mean, deviation = first.mean(axis=0), first.std(axis=0) + 1e-9
-        score = make_score(rng, first.shape[1], n_classes)
+        score = make_scores(rng, first.shape[1], n_classes)
         raw = score((first - mean) / deviation)
         size, share = (raw - raw.mean(axis=0)).std(), rng.normal(scale=0.4, size=n_classes)
 
@@ -154,9 +156,14 @@ def cross(make_rows: Callable[[Rng], Rows], make_score: Callable[[Rng, int, int]
     return make
 
 
-CROSSED: dict[str, Make] = {
-    f"{make_score.__name__} of {make_rows.__name__}": cross(make_rows, make_score)
-    for make_rows, make_score in product(
-        (correlated, counted, labelled, incomplete, clustered), (curves, rules, pairs, prototypes)
-    )
-}
+def cross_all(all_rows: Iterable[MakeRows], all_scores: Iterable[MakeScores]) -> dict[str, Make]:
+    """Return all kinds of rows by all kinds of scores, by what they are called."""
+    return {
+        f"{make_scores.__name__} of {make_rows.__name__}": cross(make_rows, make_scores)
+        for make_rows, make_scores in product(all_rows, all_scores)
+    }
+
+
+CROSSED = cross_all(
+    (correlated, counted, labelled, incomplete, clustered), (curves, rules, pairs, prototypes)
+)

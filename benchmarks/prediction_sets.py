@@ -9,13 +9,15 @@ least 1,000 rows are used. In each split the flagship learns from half of the ro
 contains the true class; it should be 1 - alpha. Splits that the file has are not measured again, so
 that more can be added. The standard error of a mean over splits says how much of a difference is
 chance. With --by-class a line has the coverage of a class by sets with alpha 0.1 of both kinds, for
-classes of which at least 100 rows are learnt and predicted.
+classes of which at least 100 rows are learnt and predicted; and that by sets by class after
+`calibrate_sets` with new rows: each half of the rows calibrates the sets of the other half.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from priorwise import PriorwiseClassifier
 from priorwise.data import read_arff
 
 ALPHAS = (0.05, 0.1, 0.2)
+SETS = ("sets of all rows", "sets by class", "sets by class, calibrated with new rows")
 LEAST_ROWS, LEAST_CLASS_ROWS = 1_000, 100
 MAX_TEST_ROWS = 5_000
 
@@ -41,11 +44,17 @@ def measure(X: Any, y: NDArray[Any], split: int, effort: str, max_rows: int) -> 
 def measure_classes(
     X: Any, y: NDArray[Any], split: int, effort: str, max_rows: int
 ) -> list[list[Any]]:
-    """Return for each class its share and the coverage of it by sets of all rows and by class."""
+    """Return for each class its share and the coverage of it by the three kinds of sets."""
     model, rows, truth = learn(X, y, split, effort, max_rows)
     n_learnt, n_rows = model.class_count_, np.bincount(truth, minlength=len(model.classes_))
     held = np.arange(len(truth)), truth
     inside = [model.prediction_set(rows, 0.1, by_class=each)[held] for each in (False, True)]
+    inside.append(np.empty(len(truth), dtype=bool))
+    for place in (0, 1):
+        own, other = slice(place, None, 2), slice(1 - place, None, 2)
+        calibrated = copy(model).calibrate_sets(rows.iloc[other], model.classes_[truth[other]])
+        sets = calibrated.prediction_set(rows.iloc[own], 0.1, by_class=True)
+        inside[2][own] = sets[np.arange(len(sets)), truth[own]]
     return [
         [model.classes_[k], f"{n_learnt[k] / n_learnt.sum():.4f}", int(n_rows[k]),
          *(f"{each[truth == k].mean():.4f}" for each in inside)]
@@ -83,7 +92,7 @@ def main() -> None:
             done = {(row["dataset"], int(row["split"])) for row in csv.DictReader(file)}
     names = [f"{what} {1 - alpha:g}" for what in ("coverage", "size") for alpha in ALPHAS]
     if arguments.by_class:
-        names = ["class", "share", "predicted", "sets of all rows", "sets by class"]
+        names = ["class", "share", "predicted", *SETS]
     run = measure_classes if arguments.by_class else measure
     n_sets = 0
     with arguments.out.open("a", newline="") as file:
