@@ -5,13 +5,14 @@
 
 Models learn from generated tables whose true class probabilities are known. The rules of intervals
 were designed on the fifty kinds of "design" (`interval_truths`, `later_truths`, `crossed_truths`)
-and not on the twenty-five of "kept" (`kept_truths`). A line has the coverage of each level and the mean width of the intervals of 90 %, over that of intervals of the
-same model that are wider or narrower by a factor, the same for all rows, so that they cover as many
-truths as the level says ("oracle"). "all" is the coverage of the mean probability of each class
-over all test rows, by the quantiles of the means of draws (`sample_proba`); "part" is that of ten
-parts of the rows, from those of the least to those of the largest predicted probability of the
-first class. Lines that the file has are not measured again. `--summary` prints means over
-generators, and the generator of the least coverage at 90 %.
+and not on the twenty-five of "kept" (`kept_truths`). A line has the coverage of each level and the
+mean width of the intervals of 90 %, over that of intervals of the same model that are wider or
+narrower by a factor, the same for all rows, so that they cover as many truths as the level says
+("oracle"). "all" is the coverage of the mean probability of each class over all test rows, by the
+quantiles of the means of draws (`sample_proba`); "part" is that of ten parts of the rows, from
+those of the least to those of the largest predicted probability of the first class. Lines that the
+file has are not measured again. `--summary` prints means over generators, and the generator of the
+least coverage at 90 %.
 """
 
 from __future__ import annotations
