@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from priorwise.common.texts import count
+from priorwise.common.texts import LINE_WIDTH, MANY, count
 
-MAX_LINES, MAX_LINE, MAX_FIELD, MAX_ITEMS = 20, 100, 60, 10
-"""Lines of a text, characters of a line and of a field of a record, and items of a list at most."""
+MAX_FIELD, MAX_ITEMS = 60, 10
+"""Characters of a field of a record, and items of a list at most."""
 
 
 class Document(str):
@@ -40,7 +40,7 @@ class Document(str):
     def __repr__(self) -> str:
         lines = self.splitlines()
         shown = [
-            line if len(line) <= MAX_LINE else line[:MAX_LINE] + "..." for line in lines[:MAX_LINES]
+            line if len(line) <= LINE_WIDTH else line[:LINE_WIDTH] + "..." for line in lines[:MANY]
         ]
         size = f"{count(len(self), 'character')}, {count(len(lines), 'line')}"
         if self.path is not None:

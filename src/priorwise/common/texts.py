@@ -29,7 +29,10 @@ SEVERAL = 8
 """Most items of a list that a box or a picture shows."""
 
 MANY = 20
-"""Most lines of a list that is printed or stands in a table."""
+"""Most lines of a list that is printed, stands in a table or is drawn line by line."""
+
+LINE_WIDTH = 100
+"""Most characters of a line that is printed."""
 
 
 def count(number: float, noun: str, plural: str | None = None) -> str:

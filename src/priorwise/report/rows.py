@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.texts import count, show_percent
+from priorwise.common.texts import FEW, count, show_percent
 from priorwise.report.html import Number, paragraph, section, table
 from priorwise.report.values import take_rows
 
-N_ROWS, N_REASONS, LEVEL = 10, 3, 0.9
+N_ROWS, LEVEL = 10, 0.9
 CERTAINTY = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
 
 Floats = NDArray[np.float64]
@@ -86,7 +86,7 @@ def _row_table(judged: JudgedRows, rows: NDArray[np.intp], spans: list[str] | No
         own, proba = judged.y[row], judged.proba[row]
         best = int(proba.argmax())
         parts = explanation.contributions[place, :, best]
-        reasons = [i for i in np.argsort(-parts, kind="stable")[:N_REASONS] if parts[i] > 0]
+        reasons = [i for i in np.argsort(-parts, kind="stable")[:FEW] if parts[i] > 0]
         line: list[Any] = [judged.names[row]]
         for k in (own, best):
             line += [judged.labels[k], Number(show_percent(proba[k]))]

@@ -44,7 +44,7 @@ from priorwise.data.sources.text_dialect import (
 from priorwise.data.tables.column_kinds import column_families, name_commonest
 from priorwise.data.tables.label_keys import parse_number
 
-_FIRST_BLOCKS = (4 * MIB, 32 * MIB, 256 * MIB)
+_FIRST_BLOCKS = tuple(SAMPLE_BYTES * 8**i for i in range(3))
 """Bytes of the block that shows what columns hold: the first of these that has a whole row."""
 _MAX_BLOCK_BYTES, _MIN_BLOCK_BYTES = MIB, 32 * KIB
 """Of the blocks that are read; pyarrow keeps about 40 of them."""
