@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from priorwise.report.svg import COLOURS, DASHES, Picture, cut_text, find_width
+from priorwise.report.svg import COLOURS, DASHES, MAX_NAME, Picture, cut_text, find_width
 from priorwise.structure.networks import Network
 from priorwise.structure.networks.layout import lay_out
-
-MAX_NAME = 22
-"""Most characters of a name in a box."""
 
 CHARACTER, BOX, LINE, GAP = 6.8, 24.0, 34.0, 64.0
 """Width of a lower-case letter, height of a box, of a line of boxes, and width between columns."""

@@ -17,6 +17,9 @@ DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2")
 MAX_POINTS = 200
 """Most points of a line that has one for each row."""
 
+MAX_NAME = 22
+"""Most characters of a name in a box, and of a cell of a table that stays on one line."""
+
 CAPITAL = 0.35
 """Width of a capital beyond that of a lower-case letter, as a share of it, in common typefaces."""
 
