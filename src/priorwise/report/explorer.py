@@ -41,9 +41,6 @@ MAX_ROWS, MAX_CELLS = 500, 60_000
 ANSWER, SCRIPTS = ("state.js", "answer.js"), ("features.js", "changes.js", "explorer.js")
 """Parts of the page's script, which share one scope: before and after the answer is drawn."""
 
-MAX_EXPLAINED = 300
-"""Rows whose contributions decide the order of the features."""
-
 
 def write_explorer(
     model: Any,
@@ -231,7 +228,7 @@ def _order_features(model: Any, X: Any, rows: NDArray[np.intp]) -> list[int]:
     """Return the places of the features, those with the largest contributions to rows first."""
     if X is None:
         return list(range(model.n_features_in_))
-    explanation = model.explain(take_rows(X, rows[:: 1 + len(rows) // MAX_EXPLAINED]))
+    explanation = model.explain(take_rows(X, rows))
     parts = list_parts(model.encoder_)
     of_columns = [explanation.contributions[:, places].sum(axis=1) for places in parts]
     size = np.abs(np.stack(of_columns, axis=1)).mean(axis=(0, 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from priorwise.report.html import Number, paragraph, section, table
 from priorwise.report.values import take_rows
 
 N_ROWS, LEVEL = 10, 0.9
-CERTAINTY = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
+CERTAINTY = (0.5, 0.7, 0.9, 0.99)
+"""Largest probabilities between which rows are counted together."""
 
 Floats = NDArray[np.float64]
 Classes = NDArray[np.intp]
@@ -101,12 +103,16 @@ def _row_table(judged: JudgedRows, rows: NDArray[np.intp], spans: list[str] | No
 def _certainty_table(y: Classes, proba: Floats) -> str:
     best = proba.max(axis=1)
     right = proba.argmax(axis=1) == y
-    bins = np.clip(np.searchsorted(CERTAINTY, best, side="right") - 1, 0, len(CERTAINTY) - 2)
+    bins = np.searchsorted(CERTAINTY, best, side="right")
+    spans = [
+        f"below {CERTAINTY[0]:.0%}",
+        *(f"{low:.0%} to {high:.0%}" for low, high in pairwise(CERTAINTY)),
+        f"{CERTAINTY[-1]:.0%} or more",
+    ]
     lines = []
-    for k in range(len(CERTAINTY) - 1):
+    for k, span in enumerate(spans):
         own = bins == k
         if own.any():
-            span = f"{CERTAINTY[k]:.0%} to {CERTAINTY[k + 1]:.0%}"
             shares = [
                 Number(show_percent(s)) for s in (own.mean(), best[own].mean(), right[own].mean())
             ]
