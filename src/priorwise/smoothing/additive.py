@@ -13,7 +13,8 @@ from priorwise.smoothing.base import Shrinkage, Smoother, TunedSmoother, path_to
 
 M_CANDIDATES = (0.0, 0.05, 0.2, 1.0, 5.0, 20.0)
 WEIGHT_CANDIDATES = half_decades(-1.0, 1.5)
-"""Weights of the row of a parent that are tried, in rows."""
+"""Weights of the row of a parent that are tried, in rows. Smaller ones gain nothing: trees, forests
+and networks of 8 sets have the same log-loss with 0.03 (2026-11)."""
 LARGEST = float(np.finfo(np.float64).max)
 
 
