@@ -78,7 +78,7 @@ def test_zstandard_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_compresses_by_too_much_is_stored_as_it_is() -> None:
-    zeros = np.zeros(container.FREE_BYTES + (1 << 20), dtype=np.uint8)
+    zeros = np.zeros(container.FREE_PACKED_BYTES + (1 << 20), dtype=np.uint8)
     assert "packed" not in header_of(to_bytes(zeros, kind="test", compress=True))
 
 

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from priorwise import __version__
+from priorwise.common.texts import FEW
 
 
 class UsageError(ValueError):
@@ -183,7 +184,8 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         _MODEL,
         _DATA,
         *_READING,
-        _argument("--rows", type=int, default=3, metavar="N", help="first rows to explain (3)"),
+        _argument("--rows", type=int, default=FEW, metavar="N",
+                  help=f"first rows to explain ({FEW})"),
         _argument("--top", type=int, default=5, metavar="N", help="features to print (5)"),
         _argument("--against", metavar="CLASS", help="class that log-odds are taken against"),
         *_JOBS,

@@ -41,15 +41,13 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from priorwise import _core
+from priorwise.common.files import FREE_PACKED_BYTES
 from priorwise.common.runtime import MIB
 from priorwise.common.stored.arrays import TYPES, UNPACKERS, pack_bytes, size_of
 from priorwise.common.stored.reader import ValueReader, refuse_constant
 from priorwise.common.stored.values import StateTypes, ValueWriter
 
 FORMAT = 5
-FREE_BYTES = 64 * MIB
-"""A compressed file is unpacked to at most this size and twice its own; what would take more is not
-compressed."""
 LIST_BYTES, ITEM_BYTES = 256, 64
 """Bytes that a list or an object of a JSON text, and a value in one, take in memory."""
 MAX_HEADER = MIB
@@ -103,7 +101,8 @@ def to_bytes(
     if not compress:
         return content
     method, packed = pack_bytes(content)
-    if len(content) + _count_bytes(text) + writer.arrays.n_widened > FREE_BYTES + 2 * len(packed):
+    n_unpacked = len(content) + _count_bytes(text) + writer.arrays.n_widened
+    if n_unpacked > FREE_PACKED_BYTES + 2 * len(packed):
         return content
     header = {**header, "packed": method, "size": len(content)}
     return _pack(header, {_CONTENT: np.frombuffer(packed, dtype=np.uint8)})
@@ -127,7 +126,7 @@ def from_bytes(
         header, arrays = _unpack(content)
         packed, n_left = header if "packed" in header else None, math.inf
         if packed is not None:
-            n_left = FREE_BYTES + 2 * len(content)
+            n_left = FREE_PACKED_BYTES + 2 * len(content)
             header, arrays = _unpack(_decompress(packed, arrays, n_left))
             if any(packed.get(name) != header[name] for name in header):
                 raise ValueError("the header of the compressed file tells something else")

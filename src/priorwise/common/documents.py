@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from priorwise.common.texts import count
+from priorwise.common.texts import LINE_WIDTH, MANY, SEVERAL, count
 
-MAX_LINES, MAX_LINE, MAX_FIELD, MAX_ITEMS = 20, 100, 60, 10
-"""Lines of a text, characters of a line and of a field of a record, and items of a list at most."""
+MAX_FIELD = 60
+"""Most characters of a field of a record."""
 
 
 class Document(str):
@@ -40,7 +40,7 @@ class Document(str):
     def __repr__(self) -> str:
         lines = self.splitlines()
         shown = [
-            line if len(line) <= MAX_LINE else line[:MAX_LINE] + "..." for line in lines[:MAX_LINES]
+            line if len(line) <= LINE_WIDTH else line[:LINE_WIDTH] + "..." for line in lines[:MANY]
         ]
         size = f"{count(len(self), 'character')}, {count(len(lines), 'line')}"
         if self.path is not None:
@@ -83,7 +83,7 @@ class Listing(list[str]):
     """Many names, of which the bare value shows the first.
 
     >>> Listing("abcdefghijkl")
-    ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', ... 2 more]
+    ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', ... 4 more]
     """
 
     def __repr__(self) -> str:
@@ -119,8 +119,8 @@ def _show_pairs(values: Mapping[str, Any]) -> str:
 
 
 def _join_first(texts: list[str]) -> str:
-    more = len(texts) - MAX_ITEMS
-    return ", ".join([*texts[:MAX_ITEMS], *([f"... {more} more"] if more > 0 else [])])
+    more = len(texts) - SEVERAL
+    return ", ".join([*texts[:SEVERAL], *([f"... {more} more"] if more > 0 else [])])
 
 
 def describe_value(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-MAX_WHOLE_NUMBER = 2**53
+MAX_WHOLE_NUMBER = 2**sys.float_info.mant_dig
 """Largest whole number up to which doubles tell all of them apart, and sums of whole weights are
 exact."""
 

@@ -19,17 +19,20 @@ SCORE_NAMES: Mapping[str, str] = MappingProxyType(
 )
 """What texts, tables and pages call each score of `priorwise.evaluation.SCORES`."""
 
-LOG_LOSS, BRIER, ERROR, AUC, RMSE = list(SCORE_NAMES.values())[:5]
+LOG_LOSS, BRIER, ERROR, AUC, RMSE, *_ = SCORE_NAMES.values()
 """The names of the scores that reports show."""
 
 FEW = 3
 """Most items of a list that a sentence names."""
 
 SEVERAL = 8
-"""Most items of a list that a box or a picture shows."""
+"""Most items of a list that a box, a picture or a bare value shows."""
 
 MANY = 20
-"""Most lines of a list that is printed or stands in a table."""
+"""Most lines of a list that is printed, stands in a table or is drawn line by line."""
+
+LINE_WIDTH = 100
+"""Most characters of a line that is printed."""
 
 
 def count(number: float, noun: str, plural: str | None = None) -> str:

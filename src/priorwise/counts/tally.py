@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.counts.tree import CountTree, count_trees
 
-MAX_TABLE_CELLS = 2**16
+MAX_TABLE_CELLS = 65_536
 """A tree of at most this many possible cells is counted in a table; others by contexts."""
 
 

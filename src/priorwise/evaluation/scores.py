@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +23,7 @@ from priorwise.evaluation.predictions import (
     weighted_sum,
 )
 
-_NATS_PER_UNIT = {"nats": 1.0, "bits": float(np.log(2.0))}
+_BASES = {"nats": math.e, "bits": 2.0}
 _SCORE = f"""{PREDICTIONS}
 base : {{"nats", "bits"}}
     Unit of logarithms: natural or to base two.
@@ -298,8 +299,8 @@ def _true_distribution(
 
 
 def _nats(base: str) -> float:
-    check_choice("base", base, tuple(_NATS_PER_UNIT))
-    return _NATS_PER_UNIT[base]
+    check_choice("base", base, tuple(_BASES))
+    return math.log(_BASES[base])
 
 
 _ScorerType: Any = type(make_scorer(SCORES["rmse"], response_method="predict_proba"))

@@ -19,7 +19,7 @@ from priorwise.common.plots import (
     new_axes,
     part_largest,
 )
-from priorwise.common.texts import count, show_probability
+from priorwise.common.texts import MANY, count, show_probability
 from priorwise.common.validation import check_number
 from priorwise.data.tables.dates import DateSeconds, show_date
 from priorwise.steps.explanation import Explanation, FeatureShape, GlobalExplanation
@@ -199,9 +199,6 @@ def plot_importance(source: Any, *, max_features: int = 20, ax: Any = None) -> A
     return axes
 
 
-MAX_LABELS = 20
-"""Largest number of labels drawn one by one, the most frequent ones."""
-
 DENSITY = 0.1
 """Height of the highest bar of the number of rows, as a share of the axes."""
 
@@ -259,7 +256,7 @@ def plot_shape(
         axes.set(xlabel=feature, ylabel=title)
         axes.spines[["top", "right"]].set_visible(False)
     else:
-        n_lines = min(len(shape.values), MAX_LABELS + 1)
+        n_lines = min(len(shape.values), MANY + 1)
         axes = new_axes(ax, (7.0, 1.2 + n_lines * (0.2 + 0.08 * len(drawn))))
         _draw_labels(axes, shape, colours, labels)
         axes.axvline(0.0, color="0.3", linewidth=0.8)
@@ -302,7 +299,7 @@ def _draw_labels(
     axes: Any, shape: FeatureShape, colours: dict[int, str], labels: dict[int, str]
 ) -> None:
     """Draw points for labels, the largest mean of the last class first."""
-    shown, rest = part_largest(shape.n_rows, MAX_LABELS)
+    shown, rest = part_largest(shape.n_rows, MANY)
     shown = shown[np.argsort(-shape.mean[shown, max(colours)], kind="stable")]
     names = [f"{as_text(shape.values[i])} ({shape.n_rows[i]})" for i in shown]
     for place, (k, colour) in enumerate(colours.items()):

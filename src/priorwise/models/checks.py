@@ -11,8 +11,8 @@ from priorwise.common.runtime import DataWarning, warn_user
 from priorwise.counts import NumberEquality, hash_rows
 from priorwise.data.checks import Finding, Findings
 from priorwise.data.checks.columns import (
+    ALMOST_ALL,
     COLUMN_CHECKS,
-    ID_SHARE,
     find_formatted_numbers,
     show_labels,
 )
@@ -222,7 +222,7 @@ def _find_in_labels(table: TrainingTable) -> list[Finding]:
             continue
         as_text = list(find_formatted_numbers(CheckedColumn(name, table.n_rows, labels=labels)))
         findings += as_text
-        if not as_text and len(labels) >= ID_SHARE * table.n_rows:
+        if not as_text and len(labels) >= ALMOST_ALL * table.n_rows:
             findings.append(
                 Finding(
                     "id",

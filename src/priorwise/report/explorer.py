@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.files import open_whole
-from priorwise.common.texts import count, show_percent
+from priorwise.common.texts import SEVERAL, count, show_percent
 from priorwise.common.validation import check_number, name_near
 from priorwise.data.columns import Columns
 from priorwise.data.tables.dates import take_part
@@ -40,12 +40,6 @@ MAX_ROWS, MAX_CELLS = 500, 60_000
 
 ANSWER, SCRIPTS = ("state.js", "answer.js"), ("features.js", "changes.js", "explorer.js")
 """Parts of the page's script, which share one scope: before and after the answer is drawn."""
-
-MAX_BARS = 8
-"""Classes whose bars the page shows at first, as in answer.js."""
-
-MAX_EXPLAINED = 300
-"""Rows whose contributions decide the order of the features."""
 
 
 def write_explorer(
@@ -82,6 +76,7 @@ def write_explorer(
     labels = [str(label) for label in description["classes"]]
     data = {
         "classes": labels,
+        "n_bars": SEVERAL,
         "shares": (np.asarray(model.class_count_) / np.sum(model.class_count_)).tolist(),
         "features": [
             {
@@ -214,12 +209,12 @@ def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.fl
 def _draw_bars(labels: list[str], proba: NDArray[np.float64]) -> str:
     """Return the bars of the first answer, which the page shows before it has read the model."""
     order = np.arange(len(proba))
-    if len(proba) > MAX_BARS:
+    if len(proba) > SEVERAL:
         order[np.argsort(-proba, kind="stable")] = np.arange(len(proba))
     best = int(proba.argmax())
     return "".join(
         f'<div class="bar{" top" if k == best else ""}" data-probability="{float(p)!r}" '
-        f'style="order:{place}{";display:none" if place >= MAX_BARS else ""}">'
+        f'style="order:{place}{";display:none" if place >= SEVERAL else ""}">'
         f'<span>{escape(label)}</span><div class="track">'
         f'<div class="value" style="width:{100 * p:.4g}%"></div><div class="reach"></div>'
         f'<div class="mark" hidden></div></div>'
@@ -233,7 +228,7 @@ def _order_features(model: Any, X: Any, rows: NDArray[np.intp]) -> list[int]:
     """Return the places of the features, those with the largest contributions to rows first."""
     if X is None:
         return list(range(model.n_features_in_))
-    explanation = model.explain(take_rows(X, rows[:: 1 + len(rows) // MAX_EXPLAINED]))
+    explanation = model.explain(take_rows(X, rows))
     parts = list_parts(model.encoder_)
     of_columns = [explanation.contributions[:, places].sum(axis=1) for places in parts]
     size = np.abs(np.stack(of_columns, axis=1)).mean(axis=(0, 2))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import log_loss
-from priorwise.common.texts import count, show_percent
+from priorwise.common.texts import MANY, count, show_percent
 from priorwise.report.html import Number, figure, grid, long_table, paragraph, section, table
 from priorwise.report.svg import (
     COLOURS,
@@ -25,8 +25,8 @@ from priorwise.report.values import FeatureValues, take_rows
 MAX_PERMUTED_ROWS, MAX_PERMUTED = 1_000, 60
 """Largest number of rows, and of features, whose values are shuffled."""
 
-MAX_SHAPES, MAX_LABELS, MAX_LINES = 12, 12, 4
-"""Features with a picture, labels in a picture, and classes in a picture."""
+MAX_SHAPES = 12
+"""Most features with a picture."""
 
 Floats = NDArray[np.float64]
 
@@ -135,7 +135,7 @@ def shape_section(
     explanation = overall.explanation
     n_classes = len(labels)
     common = np.argsort(-overall.class_importance.sum(axis=0), kind="stable")
-    classes = [event] if n_classes == 2 else common[:MAX_LINES].tolist()
+    classes = [event] if n_classes == 2 else common[: len(COLOURS)].tolist()
     figures = []
     for i in overall.ranking[:MAX_SHAPES]:
         if overall.importance[i] <= 0.0:
@@ -212,7 +212,7 @@ def _draw_numbers(shape: Any, feature: FeatureValues, labels: list[str], classes
 
 
 def _draw_labels(shape: Any, feature: FeatureValues, labels: list[str], classes: list[int]) -> str:
-    order = np.argsort(-shape.n_rows, kind="stable")[:MAX_LABELS]
+    order = np.argsort(-shape.n_rows, kind="stable")[:MANY]
     mean, low, high = shape.mean, shape.low, shape.high
     parts = mean[order][:, classes]
     if len(classes) == 1:

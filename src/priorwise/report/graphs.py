@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from priorwise.report.svg import COLOURS, DASHES, Picture, cut_text
+from priorwise.report.svg import COLOURS, DASHES, MAX_NAME, Picture, cut_text, find_width
 from priorwise.structure.networks import Network
 from priorwise.structure.networks.layout import lay_out
 
-MAX_NAME = 22
-"""Most characters of a name in a box."""
-
-CHARACTER, CAPITAL, BOX, LINE, GAP = 6.8, 8.4, 24.0, 34.0, 64.0
-"""Widths of characters, height of a box, of a line of boxes, and width between columns."""
+CHARACTER, BOX, LINE, GAP = 6.8, 24.0, 34.0, 64.0
+"""Width of a lower-case letter, height of a box, of a line of boxes, and width between columns."""
 
 
 def draw_graph(network: Network, title: str) -> Picture:
@@ -20,8 +17,9 @@ def draw_graph(network: Network, title: str) -> Picture:
     """
     layout = lay_out(network, False)
     names = {i: cut_text(network.feature_names[i], MAX_NAME) for i in network.order}
+    size = {i: find_width(names[i]) for i in network.order}
     widths = [
-        max(16.0 + _measure(names[i]) for i, own in layout.column.items() if own == at)
+        16.0 + CHARACTER * max(size[i] for i, own in layout.column.items() if own == at)
         for at in range(len(layout.nodes))
     ]
     left = [2.0]
@@ -60,9 +58,3 @@ def draw_graph(network: Network, title: str) -> Picture:
         )
         picture.text(left[at] + widths[at] / 2, y + 4.5, names[i], text_anchor="middle")
     return picture
-
-
-def _measure(name: str) -> float:
-    """Return the width of a name, which is rather too large."""
-    n_capitals = sum(character.isupper() for character in name)
-    return CAPITAL * n_capitals + CHARACTER * (len(name) - n_capitals)

@@ -9,20 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from priorwise.common.texts import show_percent
+from priorwise.common.texts import SEVERAL, show_percent
 from priorwise.report.html import Number, paragraph, section, table
 from priorwise.report.values import FeatureValues
 
 MIN_ROWS = 30
 """Least rows of a group that is compared with the others."""
 
-MAX_LINES = 10
-
 N_BINS = 4
 """Groups that the numbers of a feature are cut into, of about as many rows each."""
 
 FALSE_ALARM = 0.05
-"""Chance that a model without any bad group is said to have one."""
+"""Chance that a model without any bad group is said to have one, and that trustworthy probabilities
+are called wrong."""
 
 Floats = NDArray[np.float64]
 
@@ -113,7 +112,7 @@ def group_section(groups: list[Group]) -> str:
     title = "For whom it is wrong"
     if not groups:
         return section("groups", title, paragraph("There are too few rows to compare groups."))
-    marked = [g for g in groups if g.is_marked or g.is_biased][:MAX_LINES]
+    marked = [g for g in groups if g.is_marked or g.is_biased][:SEVERAL]
     shown = marked or groups[:3]
     lines: list[list[Any]] = []
     for g in shown:

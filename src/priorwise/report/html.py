@@ -9,10 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from priorwise.common.texts import MANY
-from priorwise.report.svg import Picture, show_number
-
-MAX_SHORT = 22
-"""Largest number of characters of a cell that stays on one line."""
+from priorwise.report.svg import MAX_NAME, Picture, show_number
 
 MAX_WORD = 9
 """Characters of the longest word that has room beside other cells of a card."""
@@ -79,7 +76,7 @@ def _kind_of(value: Any) -> str:
     if isinstance(value, Number | float | int) and not isinstance(value, bool):
         return ' class="number"'
     text = str(value)
-    if len(text) > MAX_SHORT:
+    if len(text) > MAX_NAME:
         return ' class="long"'
     is_wordy = max(map(len, text.split()), default=0) > MAX_WORD
     return f' class="short{" wordy" if is_wordy else ""}"'

@@ -28,7 +28,6 @@ from priorwise.report.groups import find_groups, group_section
 from priorwise.report.html import Number, long_table, paragraph, read_asset, section
 from priorwise.report.rows import JudgedRows, row_sections
 from priorwise.report.scores import (
-    MAX_CLASSES,
     calibration_section,
     confusion_section,
     score_section,
@@ -190,7 +189,7 @@ def _list_decisions(
     """Return the counts of the class that matters and of other common ones that rows have."""
     counts = np.bincount(truth, minlength=len(labels))
     common = [k for k in np.argsort(-counts, kind="stable").tolist() if k != chosen]
-    shown = [chosen, *common[: MAX_CLASSES - 1]]
+    shown = [chosen, *common[: SEVERAL - 1]]
     return [Decisions.count(labels, k, truth, proba) for k in shown if 0 < counts[k] < len(truth)]
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.texts import count, show_percent
+from priorwise.common.texts import FEW, count, show_percent
 from priorwise.report.html import Number, paragraph, section, table
 from priorwise.report.values import take_rows
 
-N_ROWS, N_REASONS, LEVEL = 10, 3, 0.9
-CERTAINTY = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
+N_ROWS, LEVEL = 10, 0.9
+CERTAINTY = (0.5, 0.7, 0.9, 0.99)
+"""Largest probabilities between which rows are counted together."""
 
 Floats = NDArray[np.float64]
 Classes = NDArray[np.intp]
@@ -86,7 +88,7 @@ def _row_table(judged: JudgedRows, rows: NDArray[np.intp], spans: list[str] | No
         own, proba = judged.y[row], judged.proba[row]
         best = int(proba.argmax())
         parts = explanation.contributions[place, :, best]
-        reasons = [i for i in np.argsort(-parts, kind="stable")[:N_REASONS] if parts[i] > 0]
+        reasons = [i for i in np.argsort(-parts, kind="stable")[:FEW] if parts[i] > 0]
         line: list[Any] = [judged.names[row]]
         for k in (own, best):
             line += [judged.labels[k], Number(show_percent(proba[k]))]
@@ -101,12 +103,16 @@ def _row_table(judged: JudgedRows, rows: NDArray[np.intp], spans: list[str] | No
 def _certainty_table(y: Classes, proba: Floats) -> str:
     best = proba.max(axis=1)
     right = proba.argmax(axis=1) == y
-    bins = np.clip(np.searchsorted(CERTAINTY, best, side="right") - 1, 0, len(CERTAINTY) - 2)
+    bins = np.searchsorted(CERTAINTY, best, side="right")
+    spans = [
+        f"below {CERTAINTY[0]:.0%}",
+        *(f"{low:.0%} to {high:.0%}" for low, high in pairwise(CERTAINTY)),
+        f"{CERTAINTY[-1]:.0%} or more",
+    ]
     lines = []
-    for k in range(len(CERTAINTY) - 1):
+    for k, span in enumerate(spans):
         own = bins == k
         if own.any():
-            span = f"{CERTAINTY[k]:.0%} to {CERTAINTY[k + 1]:.0%}"
             shares = [
                 Number(show_percent(s)) for s in (own.mean(), best[own].mean(), right[own].mean())
             ]

@@ -14,7 +14,9 @@ from priorwise.common.texts import (
     BRIER,
     ERROR,
     LOG_LOSS,
+    MANY,
     RMSE,
+    SEVERAL,
     count,
     show_percent,
     show_probability,
@@ -22,28 +24,15 @@ from priorwise.common.texts import (
 from priorwise.counts.draws import N_FOLDS, deal_into_folds
 from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
 from priorwise.evaluation.scores import brier_scale
-from priorwise.report.html import Number, figure, grid, paragraph, section, table
-from priorwise.report.svg import Chart, cut_text, show_interval
+from priorwise.report.html import MAX_NARROW, Number, figure, grid, paragraph, section, table
+from priorwise.report.svg import MAX_POINTS, Chart, cut_text, show_interval
 from priorwise.report.values import take_rows
 
 MAX_BASELINE_ROWS = 20_000
 """Most rows that the naive Bayes classifier beside the model is cross-validated on."""
 
-MAX_CLASSES = 6
-"""Most classes with a reliability diagram and a distribution of their own, commonest first."""
-
-MAX_PERCENT = 8
-"""Most classes for which the table of confusions has percentages beside the counts."""
-
 MAX_CONFUSED = 10
 """Most classes that have a table of confusions; of more, the commonest pairs are listed."""
-
-MAX_PAIRS = 30
-
-MAX_NARROW = 4
-"""Most classes that have a table of confusions on a narrow screen."""
-
-MAX_POINTS = 400
 
 Floats = NDArray[np.float64]
 Classes = NDArray[np.intp]
@@ -155,15 +144,13 @@ def calibration_section(
 ) -> str:
     """Return reliability diagrams with bands, and distributions; of two classes, of `event`."""
     order = np.argsort(-np.bincount(y, minlength=len(labels)), kind="stable")
-    shown = [event] if len(labels) == 2 else order[:MAX_CLASSES].tolist()
+    shown = [event] if len(labels) == 2 else order[:SEVERAL].tolist()
     figures = []
     for k in shown:
         figures.append(_reliability(labels[k], y == k, proba[:, k], random_state))
         figures.append(_distribution(labels[k], y == k, proba[:, k]))
     left_out = len(labels) - len(shown)
-    note = (
-        f" The {MAX_CLASSES} commonest classes are shown." if len(labels) > 2 and left_out else ""
-    )
+    note = f" The {SEVERAL} commonest classes are shown." if len(labels) > 2 and left_out else ""
     return section(
         "calibration", "Whether its probabilities can be trusted",
         paragraph(
@@ -224,18 +211,17 @@ def confusion_section(labels: list[str], y: Classes, proba: Floats) -> str:
                 continue
             share = n_rows / max(row.sum(), 1)
             style = f"background:color-mix(in srgb, var({'--for' if j == k else '--against'}) "
-            text = escape(show_percent(share, 0))
-            percent = f'<br><span class="soft">{text}</span>' if n <= MAX_PERCENT else ""
+            percent = f'<span class="soft">{escape(show_percent(share, 0))}</span>'
             cells.append(
                 f'<td class="number" style="{style}{45 * share:.0f}%, transparent)" '
-                f'title="{escape(show_percent(share))}">{n_rows:,}{percent}</td>'
+                f'title="{escape(show_percent(share))}">{n_rows:,}<br>{percent}</td>'
             )
         lines.append(f'<tr><th scope="row">{_safe(labels[k])}</th>{"".join(cells)}</tr>')
     heads = "".join(f'<th scope="col" class="number">{_safe(label)}</th>' for label in labels)
     caption = "<caption>Rows: true class. Columns: most probable class.</caption>"
     content = f"<table class='confusion'>{caption}<tr><td></td>{heads}</tr>{''.join(lines)}</table>"
     whole = f'<div class="wide">{content}</div>'
-    if n > MAX_NARROW:  # a narrow screen has the list instead
+    if 1 + n > MAX_NARROW:  # a narrow screen has the list instead
         pairs = _list_confused(labels, counts)
         whole = f'<div class="broad">{whole}</div><div class="narrow">{pairs}</div>'
     return section("confusion", "Which classes it confuses", whole)
@@ -245,7 +231,7 @@ def _list_confused(labels: list[str], counts: NDArray[np.intp]) -> str:
     """Return the pairs of classes that are confused most often."""
     wrong = counts * (1 - np.eye(len(labels), dtype=counts.dtype))
     lines = []
-    for place in np.argsort(-wrong, axis=None, kind="stable")[:MAX_PAIRS]:
+    for place in np.argsort(-wrong, axis=None, kind="stable")[:MANY]:
         true, predicted = divmod(int(place), len(labels))
         n_rows = int(wrong[true, predicted])
         share = Number(show_percent(n_rows / counts[true].sum()) if n_rows else "")

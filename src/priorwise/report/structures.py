@@ -12,7 +12,7 @@ from priorwise.common.texts import MANY, count, show_percent
 from priorwise.counts.packed_trees import EQUAL_BIT, MISSING_BIT, expand_rows
 from priorwise.report.html import paragraph, section, zoomed
 from priorwise.report.scores import member_table
-from priorwise.report.svg import COLOURS, DASHES, Picture, cut_middle, cut_text
+from priorwise.report.svg import COLOURS, DASHES, MAX_NAME, Picture, cut_middle, cut_text
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees.decision_tree import describe_branch
 
@@ -199,5 +199,5 @@ def draw_network(network: Any, title: str) -> Picture:
     for k, (y, name) in enumerate(boxes):
         fill, corner = ("--fill", 0) if k < first else ("--panel", 6)
         picture.rect(1, y, BOX - 2, 24, fill, stroke="var(--neutral)", rx=corner)
-        picture.text(BOX / 2, y + 17, cut_text(str(name), 22), text_anchor="middle")
+        picture.text(BOX / 2, y + 17, cut_text(str(name), MAX_NAME), text_anchor="middle")
     return picture

@@ -14,6 +14,11 @@ COLOURS = ("--for", "--against", "--third", "--focus", "--neutral")
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2")
 """Lines of one picture differ in colour and in dashes."""
 
+MAX_POINTS = 200
+"""Most points of a line that has one for each row."""
+
+MAX_NAME = 22
+"""Most characters of a name in a box, and of a cell of a table that stays on one line."""
 
 CAPITAL = 0.35
 """Width of a capital beyond that of a lower-case letter, as a share of it, in common typefaces."""
@@ -81,9 +86,14 @@ def find_ticks(low: float, high: float, least: float = 3.0) -> list[float]:
     return [round(float((first + i) * step), 12) + 0.0 for i in range(count)]
 
 
+def find_width(text: str) -> float:
+    """Return the width of a text in widths of a lower-case letter."""
+    return len(text) + CAPITAL * sum(character.isupper() for character in text)
+
+
 def _narrow(text: str, most: int) -> int:
     """Return how many characters of a text are as wide as `most` lower-case ones."""
-    width = len(text) + CAPITAL * sum(character.isupper() for character in text)
+    width = find_width(text)
     return most if width <= most else int(most * len(text) / width)
 
 

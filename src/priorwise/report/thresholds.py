@@ -12,18 +12,13 @@ from numpy.typing import NDArray
 
 from priorwise.common.texts import show_percent
 from priorwise.report.html import Number, embed_json, figure, grid, section, table
-from priorwise.report.svg import Chart, cut_text
+from priorwise.report.svg import MAX_POINTS, Chart, cut_text
 
 GRID = np.concatenate([np.arange(100), np.arange(100, 9900, 10), np.arange(9900, 10001)]) / 1e4
 """Thresholds that a page can count rows for: tenths of a percent, and hundredths near 0 and 1."""
 
-SHOWN = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
-"""Thresholds with a line in the table."""
-
-FIRST = (0.01, 0.05, 0.1, 0.2, 0.5)
-"""Shares of the rows, the highest probability first, with a line in the table of lift."""
-
-MAX_POINTS = 150
+SHOWN = (0.01, 0.05, 0.1, 0.2, 0.5)
+"""Thresholds with a line in their table, and shares of the rows with one in the table of lift."""
 
 Floats = NDArray[np.float64]
 
@@ -337,7 +332,7 @@ def _list_lift(decisions: Decisions) -> str:
     order = np.argsort(-decisions.p, kind="stable")
     n_rows, share = len(order), decisions.n_event / len(order)
     lines: list[list[Any]] = []
-    for first in FIRST:
+    for first in SHOWN:
         n_first = max(round(first * n_rows), 1)
         found = int(decisions.event[order[:n_first]].sum())
         lift = found / n_first / share if share else 0.0

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from priorwise.common.texts import count, say_percent, show_probability
 from priorwise.evaluation import hand_till_auc
-from priorwise.report.groups import Group
+from priorwise.report.groups import FALSE_ALARM, Group
 from priorwise.report.html import section
 from priorwise.report.thresholds import COSTS, RULE, Decisions, fill_decision
 
@@ -23,9 +23,6 @@ MIN_VARIANCE = 4.0
 distribution is then near to normal, and its standard deviation at least two rows."""
 
 MAX_GROUPS = 10
-
-FALSE_ALARM = 0.05
-"""Chance that trustworthy probabilities are called wrong."""
 
 SMALL_DIFFERENCE, SMALL_SHARE = 0.02, 0.1
 """A mean probability is not called wrong if it differs from the share of the class by at most

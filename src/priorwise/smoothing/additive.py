@@ -12,7 +12,9 @@ from priorwise.counts import CountTree
 from priorwise.smoothing.base import Shrinkage, Smoother, TunedSmoother, path_to
 
 M_CANDIDATES = (0.0, 0.05, 0.2, 1.0, 5.0, 20.0)
-PARENT_CANDIDATES = (0.03, 0.25, 1.0, 3.0, 8.0, 25.0)
+WEIGHT_CANDIDATES = half_decades(-1.0, 1.5)
+"""Weights of the row of a parent that are tried, in rows. Smaller ones gain nothing: trees, forests
+and networks of 8 sets have the same log-loss with 0.03 (2026-11)."""
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -121,8 +123,8 @@ class ParentEstimate(TunedSmoother, name="parent"):
     Parameters
     ----------
     m : float or "cv", default="cv"
-        Weight of the parent's row, in rows; above 0. "cv" lets the model choose among 0.03, 0.25,
-        1, 3, 8 and 25 on held-out rows.
+        Weight of the parent's row, in rows; above 0. "cv" lets the model choose among powers
+        of ten, half a decade apart, from 0.1 to 31.6 on held-out rows.
 
     Examples
     --------
@@ -134,7 +136,7 @@ class ParentEstimate(TunedSmoother, name="parent"):
     """
 
     cheap = True
-    tuned, rule, grid = "m", "above 0", PARENT_CANDIDATES
+    tuned, rule, grid = "m", "above 0", WEIGHT_CANDIDATES
 
     def __init__(self, m: float | str = "cv") -> None:
         self.m = m

@@ -7,13 +7,12 @@ from numpy.typing import NDArray
 
 from priorwise import _core
 from priorwise.common.docstrings import describe
-from priorwise.common.numeric import half_decades
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts import CountTree
+from priorwise.smoothing.additive import WEIGHT_CANDIDATES
 from priorwise.smoothing.base import TREE, Smoother, path_to
 
-WEIGHT_CANDIDATES = half_decades(-1.0, 1.5)
-GROWTH_CANDIDATES = (0.5, 0.7, 1.0, 1.4, 2.0)
+GROWTH_CANDIDATES = (0.5, 1.0, 2.0)
 LOG_WEIGHT_BOUNDS = (-7.0, 12.0)
 MAX_STEPS = 10_000
 MAX_WEIGHT = 1e12

@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
+from priorwise.common.numeric import half_decades
 from priorwise.common.validation import check_number
 from priorwise.counts import CountTree
 from priorwise.smoothing.base import TunedSmoother, path_to
 
-RATE_CANDIDATES = (1.0, 0.7, 0.4, 0.2, 0.1, 0.03, 0.01)
+RATE_CANDIDATES = half_decades(0.0, -2.0)
 
 
 class PruningAverage(TunedSmoother, name="pruning-average"):
@@ -31,8 +32,8 @@ class PruningAverage(TunedSmoother, name="pruning-average"):
     ----------
     rate : float in (0, 1] or "cv", default="cv"
         Power of the evidence. The rows that grew a tree are too optimistic evidence for it; a rate
-        below 1 gives them less weight. "cv" lets the model choose among 1, 0.7, 0.4, 0.2, 0.1, 0.03
-        and 0.01 on held-out rows.
+        below 1 gives them less weight. "cv" lets the model choose among powers of ten, half a
+        decade apart, from 1 to 0.01 on held-out rows.
     pseudo_count : float, default=1.0
         Rows of the prior in every leaf of a pruning, from 1e-9 to 1e9.
     stop : float in (0, 1), default=0.5

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.runtime import KIB, resolve_limit
+from priorwise.common.runtime import resolve_limit
 from priorwise.common.validation import warn_of_copies
 from priorwise.counts import CodedRows, Information, NumberEquality
 from priorwise.data.cuts import ValueCounts
@@ -52,8 +52,6 @@ BYTES_PER_VALUE = 20
 BYTES_PER_CONTEXT = 256
 """Of a context of about four outcomes, while two trees become one."""
 MAX_PAIR_CELLS = 64_000_000
-NO_LIMIT = KIB**5
-"""Bytes, a pebibyte, that are planned with where the system does not say what is available."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class MemoryPlan:
         None is a share of the memory available. `batch_rows` replaces the size of a batch that the
         limit allows.
         """
-        share = int(min(resolve_limit(limit), NO_LIMIT)) // 4
+        share = int(min(resolve_limit(limit), sys.maxsize)) // 4
         if batch_rows is None:
             # Those of all threads, one that is decoded, and one that waits.
             rows = share // ((n_jobs + 2) * n_features * BYTES_PER_VALUE)

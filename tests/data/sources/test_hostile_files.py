@@ -318,5 +318,5 @@ def test_only_regular_files_of_a_folder_are_opened(kind: str, tmp_path: Path) ->
 
 def test_wide_tables_have_short_batches(tmp_path: Path) -> None:
     frame = pd.DataFrame(np.zeros((3, 1000)), columns=[f"c{i}" for i in range(1000)])
-    assert open_source(frame, target=None).batch_rows == default_batch_rows(1000) == 33_554
+    assert open_source(frame, target=None).batch_rows == default_batch_rows(1000) == 32_000
     assert open_source(frame, target=None, batch_rows=10).batch_rows == 10

@@ -104,7 +104,7 @@ def test_a_weight_counts_rows_however_it_is_given(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(linear, "MAX_ROWS", 150)
-    monkeypatch.setattr(linear, "MIN_ROWS", 150)
+    monkeypatch.setattr(linear, "MANY_ROWS", 150)
     X, y = rng.normal(size=(120, 3)), rng.integers(0, 2, 120)
     weight = rng.integers(0, 4, 120)
     rows = np.repeat(np.arange(120), weight)

@@ -18,10 +18,9 @@ from priorwise.data.tables.label_keys import parse_number
 
 MIN_ROWS = 20
 """Fewest rows with a value for shares of them to be judged."""
-MISSING_SHARE = 0.95
-"""Share of missing values from which on a column has almost no values."""
-ID_SHARE = 0.95
-"""Share of different values among the known ones from which on labels are an id."""
+ALMOST_ALL = 0.95
+"""Share of missing values from which on a column has almost no values, and share of different
+values among the known ones from which on labels are an id."""
 MIN_EXPECTED_PAIRS = 10.0
 """Equal pairs that random whole numbers in the range of a column would have, at least, for it to be
 called an id because it has none; each pair that it has takes away ten."""
@@ -87,7 +86,7 @@ def find_infinite(column: CheckedColumn) -> Iterator[Finding]:
 
 def find_no_values(column: CheckedColumn) -> Iterator[Finding]:
     n_missing = column.n_rows - column.n_known
-    if column.n_rows >= MIN_ROWS and n_missing >= MISSING_SHARE * column.n_rows:
+    if column.n_rows >= MIN_ROWS and n_missing >= ALMOST_ALL * column.n_rows:
         yield Finding(
             "mostly missing", column.name,
             f"has a value in {count(column.n_known, 'row')} of {column.n_rows:,}",
@@ -140,7 +139,7 @@ def find_id(column: CheckedColumn) -> Iterator[Finding]:
     if n_known < MIN_ROWS or column.is_date or column.is_text or column.texts:
         return
     if column.numbers is None:
-        if n_seen >= ID_SHARE * n_known and not list(find_formatted_numbers(column)):
+        if n_seen >= ALMOST_ALL * n_known and not list(find_formatted_numbers(column)):
             yield Finding(
                 "id", column.name,
                 f"has {n_seen:,} different labels in {n_known:,} rows, such as "
@@ -149,7 +148,7 @@ def find_id(column: CheckedColumn) -> Iterator[Finding]:
             )  # fmt: skip
         return
     values = column.distinct
-    if n_seen < ID_SHARE * n_known or (values != np.round(values)).any():
+    if n_seen < ALMOST_ALL * n_known or (values != np.round(values)).any():
         return
     width = float(values[-1] - values[0]) + 1.0
     n_pairs = float((column.rows * (column.rows - 1)).sum()) / 2.0

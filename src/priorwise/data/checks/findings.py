@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-from priorwise.common.texts import count
+from priorwise.common.texts import LINE_WIDTH, count
 
-TEXT_WIDTH = 100
-"""Characters of a line of the printed list."""
 MAX_NAME = 24
 """Characters of the name of a column in the printed list."""
 
@@ -102,7 +100,7 @@ class Findings:
         for row in rows:
             head = f"{row[0]:{kind}}  {row[1]:{name}}  "
             lines += textwrap.wrap(
-                row[2], TEXT_WIDTH, initial_indent=head, subsequent_indent=" " * len(head)
+                row[2], LINE_WIDTH, initial_indent=head, subsequent_indent=" " * len(head)
             )
         return "\n".join(lines)
 

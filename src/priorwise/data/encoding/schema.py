@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.registered import with_registered_methods
 from priorwise.common.runtime import warn_user
-from priorwise.common.texts import count, show_percent, show_value
+from priorwise.common.texts import FEW, MANY, count, show_percent, show_value
 from priorwise.data.tables.categories import Categories, code_numbers, name_bins, name_ranks
 from priorwise.data.tables.column_kinds import Kind
 from priorwise.data.tables.label_keys import NominalColumn
@@ -208,10 +208,6 @@ class CodeNames:
 
 MIN_ROWS_TO_WARN = 10
 """Fewest rows asked before a warning that most values of a column were never seen."""
-MAX_PRINTED = 30
-"""Columns, labels and problems of a bare value at most."""
-N_EXAMPLES = 3
-"""Number of values that messages show."""
 
 
 @dataclass(frozen=True)
@@ -237,17 +233,17 @@ class TableSchema(tuple[ColumnSchema, ...]):
         lines = [
             f"{schema.name:30.30} {schema.kind:8} {describe_values(schema):.50}"
             + (f", {show_percent(schema.missing_share)} missing" if schema.missing_share else "")
-            for schema in self[:MAX_PRINTED]
+            for schema in self[:MANY]
         ]
-        if len(self) > MAX_PRINTED:
-            lines.append(f"and {count(len(self) - MAX_PRINTED, 'more column')}")
+        if len(self) > MANY:
+            lines.append(f"and {count(len(self) - MANY, 'more column')}")
         return "\n".join(lines)
 
 
 def describe_values(column: ColumnSchema) -> str:
     """Return the labels or the range of a column as text."""
     if column.labels is not None:
-        labels = ", ".join(str(label) for label in column.labels[:MAX_PRINTED])
+        labels = ", ".join(str(label) for label in column.labels[:MANY])
         return f"{count(len(column.labels), 'label')}: {labels}"
     if column.least is None or column.largest is None:
         return "no numbers"
@@ -291,7 +287,7 @@ class UnseenWatch:
         share = self.n_unseen[at] / max(self.n_rows, 1)
         if self.n_rows >= MIN_ROWS_TO_WARN and share > 0.5:
             self.n_unseen[at] = -1
-            examples = ", ".join(f"{label!r:.40}" for label in labels[:N_EXAMPLES])
+            examples = ", ".join(f"{label!r:.40}" for label in labels[:FEW])
             warn_user(
                 f"{model_name}: {show_percent(share, 0)} of {self.n_rows} values of column {name} "
                 f"were never seen in training, such as {examples}; the method check(X) says how X "

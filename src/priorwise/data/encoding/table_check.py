@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from priorwise.common.registered import with_registered_methods
-from priorwise.common.texts import count, show_percent, show_plain
-from priorwise.data.encoding.schema import MAX_PRINTED, N_EXAMPLES, ColumnSchema, find_unseen
+from priorwise.common.texts import FEW, MANY, count, show_percent, show_plain
+from priorwise.data.encoding.schema import ColumnSchema, find_unseen
 from priorwise.data.tables.dates import show_date
 from priorwise.data.tables.label_keys import parse_number
 from priorwise.data.tables.raw_table import RawTable
@@ -46,9 +46,9 @@ class TableCheck:
         return "\n".join(self.problems) or "no problems"
 
     def __repr__(self) -> str:
-        more = len(self.problems) - MAX_PRINTED
+        more = len(self.problems) - MANY
         end = [f"and {count(more, 'more problem')}"] if more > 0 else []
-        return "\n".join([*self.problems[:MAX_PRINTED], *end]) or "no problems"
+        return "\n".join([*self.problems[:MANY], *end]) or "no problems"
 
 
 def check_table(encoder: Any, X: Any) -> TableCheck:
@@ -75,7 +75,7 @@ def check_table(encoder: Any, X: Any) -> TableCheck:
         problems += check.problems
     extra = [name for name in found if name not in expected]
     if extra:
-        problems.append(f"columns {extra[:N_EXAMPLES]} are not among those of training")
+        problems.append(f"columns {extra[:FEW]} are not among those of training")
     return TableCheck(tuple(columns), tuple(problems))
 
 
@@ -99,7 +99,7 @@ def _check_column(
             missing = 1.0 - float(known.mean())
             if len(places):
                 unseen = float((codes[known] < 0).mean())
-                examples = ", ".join(f"{column.labels[p]!r:.40}" for p in places[:N_EXAMPLES])
+                examples = ", ".join(f"{column.labels[p]!r:.40}" for p in places[:FEW])
                 problems.append(
                     f"{name}: {show_percent(unseen)} of its values were never seen in training, "
                     f"such as {examples}"

@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from priorwise.common.files import open_data_file
-from priorwise.common.runtime import KIB, MIB
+from priorwise.common.runtime import MIB
 from priorwise.data.columns import MISSING_MARKS
 from priorwise.data.sources.csv_problems import (
     RecordCounter,
@@ -24,6 +24,7 @@ from priorwise.data.sources.csv_problems import (
 )
 from priorwise.data.sources.number_marks import guess_type, is_grouped, ungroup
 from priorwise.data.sources.part import (
+    PIECE_BYTES,
     FilePart,
     SourceError,
     check_names,
@@ -44,10 +45,10 @@ from priorwise.data.sources.text_dialect import (
 from priorwise.data.tables.column_kinds import column_families, name_commonest
 from priorwise.data.tables.label_keys import parse_number
 
-_FIRST_BLOCKS = (4 * MIB, 32 * MIB, 256 * MIB)
+_FIRST_BLOCKS = tuple(SAMPLE_BYTES * 8**i for i in range(3))
 """Bytes of the block that shows what columns hold: the first of these that has a whole row."""
-_MAX_BLOCK_BYTES, _MIN_BLOCK_BYTES = MIB, 32 * KIB
-"""Of the blocks that are read; pyarrow keeps about 40 of them."""
+_MAX_BLOCK_BYTES = MIB
+"""Of the blocks that are read, each at least a piece; pyarrow keeps about 40 of them."""
 
 
 @dataclass(frozen=True)
@@ -231,7 +232,7 @@ class CsvPart(FilePart):
         }
 
     def frames(self, names: list[str], batch_rows: int, target: str | None) -> Iterator[Any]:
-        block_bytes = max(_MIN_BLOCK_BYTES, min(batch_rows * len(names) // 2, _MAX_BLOCK_BYTES))
+        block_bytes = max(PIECE_BYTES, min(batch_rows * len(names) // 2, _MAX_BLOCK_BYTES))
         return self._read_blocks(names, target, block_bytes)
 
     def _read_blocks(

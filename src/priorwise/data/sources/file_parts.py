@@ -13,10 +13,11 @@ from itertools import islice
 from typing import IO, Any
 
 from priorwise.common.files import open_data_file
-from priorwise.common.runtime import KIB, MIB
+from priorwise.common.runtime import MIB
 from priorwise.data.arff.reader import ArffData, choose_frame_kind, read_header
 from priorwise.data.arff.syntax import Attribute, RowReader, chunk_lines
 from priorwise.data.sources.part import (
+    PIECE_BYTES,
     FilePart,
     SourceError,
     check_names,
@@ -96,7 +97,6 @@ class IpcPart(FilePart):
                         yield reader.get_batch(i)
 
 
-_BUFFER_BYTES = 64 * KIB
 # The row labels of a pandas frame are stored beside its columns.
 _INDEX_COLUMN = re.compile(r"__index_level_\d+__")
 
@@ -180,7 +180,7 @@ class ParquetPart(FilePart):
             return parquet.ParquetFile(
                 self.path,
                 read_dictionary=texts,
-                buffer_size=_BUFFER_BYTES,
+                buffer_size=PIECE_BYTES,
                 pre_buffer=False,
                 page_checksum_verification=True,
             )

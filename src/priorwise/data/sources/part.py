@@ -19,8 +19,9 @@ from priorwise.common.runtime import KIB, import_extra
 from priorwise.data.tables import RawTable
 from priorwise.data.tables.categories import sorted_labels
 
-EDGE_BYTES = 64 * KIB
-"""Bytes at the beginning and at the end of a file that its identity depends on."""
+PIECE_BYTES = 64 * KIB
+"""Bytes of a file that are looked at together: they and what is found in them fit in a cache. The
+identity of a file depends on so many at its beginning and at its end."""
 
 
 class SourceError(ValueError):
@@ -180,10 +181,10 @@ def find_duplicate(names: Sequence[str]) -> str | None:
 
 
 def digest_edges(file: IO[bytes] | Any, size: int) -> str:
-    """Return a digest of the first and the last `EDGE_BYTES` bytes of an open file."""
-    digest = hashlib.sha256(file.read(EDGE_BYTES))
-    file.seek(max(0, size - EDGE_BYTES))
-    digest.update(file.read(EDGE_BYTES))
+    """Return a digest of the first and the last `PIECE_BYTES` bytes of an open file."""
+    digest = hashlib.sha256(file.read(PIECE_BYTES))
+    file.seek(max(0, size - PIECE_BYTES))
+    digest.update(file.read(PIECE_BYTES))
     return digest.hexdigest()
 
 

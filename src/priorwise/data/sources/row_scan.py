@@ -13,16 +13,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.runtime import KIB
-from priorwise.data.sources.part import SourceError
+from priorwise.data.sources.part import PIECE_BYTES, SourceError
 from priorwise.data.sources.text_dialect import describe_decoding
 
 QUOTE, NEWLINE, ZERO = ord('"'), ord("\n"), ord("0")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_ZERO_BYTES = 128 * KIB
-"""Bytes that are searched at a time: they and their marks fit in a cache."""
-_MAX_HELD_BYTES = 64 * KIB
-"""Length of the beginning of a field that is held until its end is read."""
 _NO_PLACES = np.empty(0, dtype=np.intp)
 _BYTES = np.arange(256)
 _IS_FRONT = np.isin(_BYTES, list(b'" '))
@@ -77,7 +72,7 @@ class RowScan:
         if self._is_start:
             content, self._is_start = content.removeprefix(BYTE_ORDER_MARK), False
         end = max(content.rfind(b"\n"), content.rfind(self._separator)) + 1
-        if not end and len(content) < _MAX_HELD_BYTES:
+        if not end and len(content) < PIECE_BYTES:  # the field goes on
             self._held = content
             return
         end = end or len(content.rstrip(b'"'))
@@ -130,10 +125,10 @@ class RowScan:
         separator = self._separator[0]
         # Spaces, quotes, the ends of lines, tabs and commas come before the marks in numbers.
         last = separator if separator == ord(",") else ord("*")
-        for start in range(0, len(values), _ZERO_BYTES):
+        for start in range(0, len(values), PIECE_BYTES):
             # With the byte before and the one behind.
-            part = values[max(start - 1, 0) : start + _ZERO_BYTES + 1]
-            n_lines += int(np.count_nonzero(values[start : start + _ZERO_BYTES] == NEWLINE))
+            part = values[max(start - 1, 0) : start + PIECE_BYTES + 1]
+            n_lines += int(np.count_nonzero(values[start : start + PIECE_BYTES] == NEWLINE))
             front = part[:-2] <= last
             if separator > last:
                 front |= part[:-2] == separator

@@ -31,7 +31,7 @@ from priorwise.data.tables.label_keys import list_marks
 
 BATCH_ROWS = 65_536
 """Most rows of a batch by default."""
-BATCH_CELLS = 2**25
+BATCH_CELLS = 32_000_000
 """Most cells of a batch by default, where there are many columns."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Mapping
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ ISO, DAY_FIRST, MONTH_FIRST = FORMS = ("iso", "day-first", "month-first")
 """Forms of dates in text: 2013-01-05, 05.01.2013 or 5/1/2013, and 01/05/2013."""
 
 SECONDS_OF_DAY = 86_400.0
-_EPOCH_DAY = date(1970, 1, 1).toordinal()
+_EPOCH_DAY = datetime.fromtimestamp(0, UTC).toordinal()
 
 PARTS: dict[str, tuple[str, ...]] = {
     "month": ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from priorwise import _core
 from priorwise.models.general.tables import VariableTable, spread_table
 
-MAX_CELLS = 2**26
+MAX_CELLS = 64_000_000
 """Most cells of the intermediate tables of a query, which take 8 bytes each: 512 MB."""
 
-MAX_BOUND_CELLS = 2**24
+MAX_BOUND_CELLS = 16_000_000
 """Most cells of all tables of a network that are kept ready for queries; of a larger network, the
 tables that a query needs are written out for it."""
 

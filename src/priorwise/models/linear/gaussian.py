@@ -15,7 +15,8 @@ from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.draws import N_FOLDS, deal_into_folds
 from priorwise.models.base import TableClassifier
 from priorwise.models.fitted import from_step
-from priorwise.models.linear.gaussian_search import MIN_ROWS, GaussianRows, search
+from priorwise.models.linear.fold_logistic import MANY_ROWS
+from priorwise.models.linear.gaussian_search import GaussianRows, search
 from priorwise.models.linear.spline import join_out_of_fold, learn_logged_design
 from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable
@@ -24,7 +25,7 @@ from priorwise.steps.linear.gaussians import Gaussians
 MAX_VALUES, MAX_CUBES = 200, 30_000_000
 """Most numeric features that are used; and their cube times the number of classes, at most."""
 MAX_TERMS = 200_000_000
-"""At most this many rows times classes times squared features are learnt from, or `MIN_ROWS`."""
+"""At most this many rows times classes times squared features are learnt from, or `MANY_ROWS`."""
 
 
 def as_floats(numbers: NDArray[np.float64]) -> tuple[float, ...]:
@@ -163,7 +164,7 @@ class GaussianNetworkClassifier(TableClassifier):
         design = table.once(learn_logged_design)
         max_values = min(MAX_VALUES, round((MAX_CUBES / table.n_classes) ** (1 / 3)))
         n_terms = table.n_classes * max(1, min(max_values, len(design.mean))) ** 2
-        drawn = table.draw(max(MIN_ROWS, MAX_TERMS // n_terms), generator)
+        drawn = table.draw(max(MANY_ROWS, MAX_TERMS // n_terms), generator)
         rows = GaussianRows(
             np.ascontiguousarray(design.standardise(drawn.columns.values).T),
             max_values,

@@ -8,24 +8,24 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from priorwise.common.numeric import LEAST_PROBABILITY, Trials, pick, softmax
+from priorwise.common.numeric import LEAST_PROBABILITY, Trials, half_decades, pick, softmax
 from priorwise.counts.draws import N_FOLDS
+from priorwise.models.linear.fold_logistic import MANY_ROWS
 from priorwise.models.linear.shrunken_gaussians import Moments, Shrinkage
 from priorwise.steps.linear.gaussians import look_up
 
 STRENGTHS, DIAGONALS = (np.inf, 4.0, 1.0, 0.3, 0.05), (0.5, 0.15, 0.02)
 """What is tried, from the simplest Gaussians on; the search begins in the middle."""
 FIRST_TRIED = Shrinkage(STRENGTHS[2], DIAGONALS[1])
-TABLE_STRENGTHS = 2.0 ** np.arange(-3, 11)
+TABLE_STRENGTHS = half_decades(-1.0, 3.0)
 """Strengths of the shrinkage of tables of labels that are tried."""
-POWERS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2)
+POWERS = tuple(i / 10 for i in range(1, 13))
+"""Powers of densities, and of tables of labels, that are tried."""
 MAX_CANDIDATES = 10
 """Most nominal features that are tried as parents."""
-MIN_ROWS = 2_000
-"""Fewest rows that are learnt from, and that choose, of however many features and classes."""
 MAX_SEARCHED_ROWS, MAX_SEARCHED_TERMS = 5_000, 10_000_000
 """Settings are chosen by `MAX_SEARCHED_TERMS` / (n_classes n_features^2) rows, but by at least
-`MIN_ROWS` and at most `MAX_SEARCHED_ROWS`."""
+`MANY_ROWS` and at most `MAX_SEARCHED_ROWS`."""
 LARGE_FOLDS, MIN_LARGE_TERMS = 2, 20_000_000
 """Folds whose rows choose, if n_rows n_classes n_features^2 is at least `MIN_LARGE_TERMS`."""
 
@@ -228,7 +228,7 @@ def search(rows: GaussianRows, max_parents: int) -> Choice:
     all rows.
     """
     n_terms = rows.n_classes * max(1, rows.values.shape[1]) ** 2
-    n_searched = np.clip(MAX_SEARCHED_TERMS // n_terms, MIN_ROWS, MAX_SEARCHED_ROWS)
+    n_searched = np.clip(MAX_SEARCHED_TERMS // n_terms, MANY_ROWS, MAX_SEARCHED_ROWS)
     step = -(-len(rows.y) // int(n_searched))
     some = rows if step == 1 else rows.take(np.arange(0, len(rows.y), step))
     n_folds = LARGE_FOLDS if len(some.y) * n_terms >= MIN_LARGE_TERMS else N_FOLDS

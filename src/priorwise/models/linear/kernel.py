@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.docstrings import hook
-from priorwise.common.numeric import Chosen, Trials, draw_seed, gen_batches, half_decades, safe_log
+from priorwise.common.numeric import Chosen, Trials, draw_seed, gen_batches, safe_log
 from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_number
 from priorwise.counts.draws import deal_into_folds
 from priorwise.models.linear.fold_logistic import (
     FEW_ROWS,
     MIN_EIGENVALUE,
+    PENALTIES,
     TOLERANCE,
     FoldLogistic,
     PenaltyChoice,
@@ -33,8 +34,7 @@ from priorwise.models.training_table import TrainingTable
 from priorwise.steps.linear.design import BATCH_ROWS, Design
 from priorwise.steps.linear.logistic import Kernel, square_distances
 
-PENALTIES = half_decades(0.5, -7.0)
-FIRST_PENALTY = 3
+FIRST_PENALTY = 6
 """Place of the penalty that is tried first, 0.1."""
 MAX_ROWS = 5_000
 N_FIRST_LANDMARKS = 100

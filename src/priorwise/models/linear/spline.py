@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.docstrings import hook
-from priorwise.common.numeric import draw_seed, half_decades, power_of_two
+from priorwise.common.numeric import draw_seed, power_of_two
 from priorwise.common.runtime import one_blas_thread
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts.draws import deal_into_folds
@@ -19,6 +19,8 @@ from priorwise.models.base import TableClassifier
 from priorwise.models.fitted import from_step
 from priorwise.models.linear.fold_logistic import (
     FEW_ROWS,
+    MANY_ROWS,
+    PENALTIES,
     TOLERANCE,
     FoldLogistic,
     PrincipalAxes,
@@ -246,16 +248,15 @@ def join_out_of_fold(
     return proba
 
 
-PENALTIES = half_decades(2.0, -5.0)
 FIRST_PENALTY = 2
 """Place of the penalty that is tried first, 10."""
 N_LARGE_PENALTIES = 7
 """Tables of fewer rows than `FEW_ROWS` have penalties of .1 and more: with smaller ones they
 overfit."""
-MAX_ROWS, MIN_ROWS = 20_000, 2_000
+MAX_ROWS = 20_000
 MAX_TERMS = 10_000_000
-"""At most `MAX_ROWS` rows, and at most `MAX_TERMS` rows times weights but at least `MIN_ROWS` rows,
-are learnt from. The others are out of fold for all weights."""
+"""At most `MAX_ROWS` rows, and at most `MAX_TERMS` rows times weights but at least `MANY_ROWS`
+rows, are learnt from. The others are out of fold for all weights."""
 
 
 class SplineLogisticClassifier(BaseLogisticClassifier):
@@ -263,7 +264,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
 
     The score of a class is linear in indicators of labels and of missing values, in standardised
     numbers and, if there are at most 40 numeric features, in quadratic splines of them. A ridge
-    penalty, chosen from 100 down to 1e-5 (0.1 below 200 rows) by out-of-fold log-loss, draws all
+    penalty, chosen from 100 down to 1e-7 (0.1 below 200 rows) by out-of-fold log-loss, draws all
     weights but the intercepts towards zero. At most 20,000 rows are learnt from, drawn at random by
     weight.
 
@@ -338,7 +339,7 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
         generator = np.random.default_rng(draw_seed(self.random_state))
         design = learn_design(table.columns, table.n_labels, table.weight)
         n_weights = table.n_classes * (1 + design.n_indicators + len(design.value_feature))
-        drawn = table.draw(min(MAX_ROWS, max(MIN_ROWS, MAX_TERMS // n_weights)), generator)
+        drawn = table.draw(min(MAX_ROWS, max(MANY_ROWS, MAX_TERMS // n_weights)), generator)
         n_folds = count_folds(self.n_folds, len(drawn.y), drawn.n_classes)
         fold = deal_into_folds(drawn.y, n_folds, generator, drawn.group).astype(np.int32)
         rows = design.apply(drawn.columns)

@@ -37,7 +37,7 @@ from priorwise.smoothing.base import as_smoother, check_smoothing
 from priorwise.steps.trees import Trees
 from priorwise.structure.trees import C45, DecisionTree
 
-SOFTNESS_CANDIDATES = (0.0, 0.05, 0.1, 0.2, 0.4)
+SOFTNESS_CANDIDATES = (0.0, 0.05, 0.2)
 NOMINAL_SPLITS = ("values", "one-value")
 PRUNING = (None, "reduced-error", "cost-complexity")
 TEACHERS = ("auto", "forest", None)
@@ -79,7 +79,7 @@ class ProbabilityTreeClassifier(TableClassifier):
         With softness h a number x passes a threshold t with probability Phi((x - t) / (h s)),
         s the feature's standard deviation, and probabilities are averaged over all paths
         (Quinlan 1993, section 8.4; Geurts and Wehenkel 2005), which takes longer. With None
-        (default) rows take one path. "cv" chooses among 0, 0.05, 0.1, 0.2 and 0.4.
+        (default) rows take one path. "cv" chooses among 0, 0.05 and 0.2.
     pruning : {None, "reduced-error", "cost-complexity"}
         Unpruned by default: smoothing does better (Provost and Domingos 2003).
     curtailment : float or None

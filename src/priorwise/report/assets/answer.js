@@ -1,6 +1,6 @@
 // The probabilities and their intervals as bars, and what each feature adds to the log-odds as a waterfall.
 
-const MAX_STEPS = 10, MAX_BARS = 8, FAST_MS = 4, IDLE_MS = 150;
+const MAX_STEPS = 10, FAST_MS = 4, IDLE_MS = 150;
 
 // ---- Probabilities -----------------------------------------------------------------------------
 
@@ -10,18 +10,18 @@ const bars = Array.from(byId("bars").children, (whole) => ({
   text: whole.querySelector(".number"), reach: whole.querySelector(".reach"),
   ends: whole.querySelector(".ends"),
 }));
-let showsAll = classes.length <= MAX_BARS;
+let showsAll = classes.length <= nBars;
 const more = make("button", { type: "button", onclick() { showsAll = !showsAll; showBars(); } });
-if (classes.length > MAX_BARS) byId("bars").after(more);
+if (classes.length > nBars) byId("bars").after(more);
 
 function showBars() {
   const best = proba.indexOf(Math.max(...proba));
   const order = proba.map((_, y) => y);
-  if (classes.length > MAX_BARS) order.sort((a, b) => proba[b] - proba[a]);
+  if (classes.length > nBars) order.sort((a, b) => proba[b] - proba[a]);
   order.forEach((y, place) => {
     const bar = bars[y];
     bar.whole.classList.toggle("top", y === best);
-    bar.whole.style.display = showsAll || place < MAX_BARS ? "" : "none";
+    bar.whole.style.display = showsAll || place < nBars ? "" : "none";
     bar.whole.style.order = place;
     if (bar.shown !== proba[y]) {
       bar.shown = proba[y];

@@ -7,7 +7,7 @@ const RAISED = Object.fromEntries([..."-0123456789"].map((one, k) => [one, "\u20
 const UNSEEN = "\u0000another value";
 
 const byId = (id) => document.getElementById(id);
-const { features, rows, classes, shares } = readJson("page");
+const { features, rows, classes, shares, n_bars: nBars } = readJson("page");
 const typical = features.map((feature) => feature.typical);
 const state = { row: -1, values: typical.slice(), start: typical.slice(), focus: 0, threshold: null, level: 2 };
 // The page evaluates the model before it draws anything else.
