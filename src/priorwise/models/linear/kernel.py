@@ -205,54 +205,20 @@ class NystromBasis:
         kept = values > MIN_EIGENVALUE * values[-1]
         return cls(vectors[:, kept] / np.sqrt(values[kept]), rate)
 
-    def transform(self, distance: NDArray[np.float32]) -> Design:
-        """Return the features of rows with these squared distances from the landmarks."""
-        features = np.empty((len(distance), self.vectors.shape[1]), dtype=np.float32)
-        for batch in gen_batches(len(distance), BATCH_ROWS):
-            near = distance[batch].astype(np.float64)
-            features[batch] = np.exp(-self.rate * near) @ self.vectors
+    def transform(self, rows: Design, landmarks: Design) -> Design:
+        """Return the features of rows."""
+        features = np.empty((len(rows.value), self.vectors.shape[1]), dtype=np.float32)
+        for batch in gen_batches(len(features), BATCH_ROWS):
+            distance = square_distances(rows.take(batch), landmarks)
+            features[batch] = np.exp(-self.rate * distance) @ self.vectors
         return Design(np.empty((len(features), 0), dtype=np.int32), features)
 
 
-@dataclass(frozen=True, eq=False)
-class Neighbours:
-    """The squared distances of all rows from some of them, the landmarks.
-
-    `chosen` are the places of the landmarks among the rows.
-    """
-
-    rows: Design
-    chosen: NDArray[np.intp]
-    distance: NDArray[np.float32]
-
-    @classmethod
-    def find(cls, rows: Design, chosen: NDArray[np.intp]) -> Neighbours:
-        """Compute the distances."""
-        landmarks, n_rows = rows.take(chosen), len(rows.value)
-        distance = np.empty((n_rows, len(chosen)), dtype=np.float32)
-        for batch in gen_batches(n_rows, BATCH_ROWS):
-            distance[batch] = square_distances(rows.take(batch), landmarks)
-        return cls(rows, chosen, distance)
-
-    def extend(self, chosen: NDArray[np.intp]) -> Neighbours:
-        """Return the distances from further landmarks too."""
-        others = Neighbours.find(self.rows, chosen)
-        return Neighbours(
-            self.rows,
-            np.concatenate([self.chosen, chosen]),
-            np.concatenate([self.distance, others.distance], axis=1),
-        )
-
-    @property
-    def among(self) -> NDArray[np.float64]:
-        """The squared distances of one landmark from another, exactly: they are inverted."""
-        landmarks = self.rows.take(self.chosen)
-        return square_distances(landmarks, landmarks)
-
-    def median(self) -> float:
-        """Return the median of the squared distances that are not zero."""
-        positive = self.distance[self.distance > 0.0]
-        return float(np.median(positive)) if len(positive) else 1.0
+def find_median(rows: Design, landmarks: Design) -> float:
+    """Return the median of the squared distances that are not zero."""
+    distance = square_distances(rows, landmarks)
+    positive = distance[distance > 0.0]
+    return float(np.median(positive)) if len(positive) else 1.0
 
 
 @dataclass(frozen=True)
@@ -282,24 +248,23 @@ class KernelSearch:
 
     def run(self, chosen: NDArray[np.intp]) -> Trial:
         """Choose the bandwidth with the first of the landmarks, then whether to use all of them."""
-        near = Neighbours.find(self.rows, chosen[:N_FIRST_LANDMARKS])
-        unit, n_classes = near.median(), self.table.n_classes
-        n_searched = count_searched_folds(len(self.fold), len(near.chosen) * n_classes)
+        first = chosen[:N_FIRST_LANDMARKS]
+        unit = find_median(self.rows, self.rows.take(first))
+        n_searched = count_searched_folds(len(self.fold), len(first) * self.table.n_classes)
         middle = (len(self.bandwidths) - 1) // 2
-        few = self._choose_bandwidth(near, unit, n_searched, self.bandwidths, middle)
+        few = self._choose_bandwidth(first, unit, n_searched, self.bandwidths, middle)
         share = self.table.class_count / self.table.class_count.sum()
         is_clear = few.loss <= CLEAR_SHARE * -(share @ safe_log(share))
         if len(chosen) <= N_FIRST_LANDMARKS or not is_clear:
             return few.model
         # With more landmarks a smaller bandwidth may be better.
         smaller = [one for one in reversed(self.bandwidths) if one <= few.setting]
-        near = near.extend(chosen[N_FIRST_LANDMARKS:])
-        more = self._choose_bandwidth(near, unit, n_searched, smaller)
+        more = self._choose_bandwidth(chosen, unit, n_searched, smaller)
         return more.model if more.loss < few.loss else few.model
 
     def _choose_bandwidth(
         self,
-        near: Neighbours,
+        chosen: NDArray[np.intp],
         unit: float,
         n_searched: int,
         bandwidths: list[float],
@@ -307,13 +272,15 @@ class KernelSearch:
     ) -> Chosen[float, Trial]:
         """Choose a bandwidth, and the penalty of each, with some landmarks."""
         trials = Trials[float, Trial](bandwidths, first=first)
+        landmarks = self.rows.take(chosen)
+        among = square_distances(landmarks, landmarks)
         for bandwidth in trials:
-            basis = NystromBasis.compute(near.among, 1.0 / (2.0 * bandwidth**2 * unit))
+            basis = NystromBasis.compute(among, 1.0 / (2.0 * bandwidth**2 * unit))
             regression = FoldLogistic(
-                basis.transform(near.distance), 0, self.table.n_classes, self.table.y,
+                basis.transform(self.rows, landmarks), 0, self.table.n_classes, self.table.y,
                 self.table.weight, self.fold, self.n_threads,
             )  # fmt: skip
             choice = regression.search(PENALTIES, self.first_penalty, n_searched)
             self.first_penalty = max(0, PENALTIES.index(choice.penalty) - 1)
-            trials.tell(choice.loss, Trial(near.chosen, bandwidth, basis, regression, choice))
+            trials.tell(choice.loss, Trial(chosen, bandwidth, basis, regression, choice))
         return trials.best
