@@ -175,7 +175,7 @@ def describe_coverage(path: Path) -> list[str]:
         "",
         "Share in per cent of the true class probabilities that lie in the intervals of",
         "`predict_interval`, by level: means over generated tables. The rules of intervals were",
-        'designed on the ten kinds "design", and not on the twenty kinds "kept". Least: the',
+        'designed on fifty kinds, and not on the twenty-five kinds "kept". Least: the',
         "kind with the least coverage at the level 0.9. Width: that of the intervals of level 0.9,",
         "over that of intervals which are made wider or narrower so that 90 % of the truths lie in",
         "them. All, part: share of the true means over all test rows, and over ten parts of them",

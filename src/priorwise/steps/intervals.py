@@ -134,7 +134,7 @@ class Calibration(Record):
 
         >>> lower, upper = Calibration(0.05).find_interval(np.array([[0.1, 0.9]]), 0.9)
         >>> lower.round(2), upper.round(2)
-        (array([[0.03, 0.76]]), array([[0.24, 0.97]]))
+        (array([[0.03, 0.73]]), array([[0.27, 0.97]]))
         """
         if proba.shape[1] == 1:
             return proba.copy(), proba.copy()

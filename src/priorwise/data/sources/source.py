@@ -149,7 +149,7 @@ def default_batch_rows(n_columns: int) -> int:
     """Return at most `BATCH_ROWS` rows and, if that is more than one, `BATCH_CELLS` cells.
 
     >>> default_batch_rows(100), default_batch_rows(100_000)
-    (65536, 335)
+    (65536, 320)
     """
     return max(1, min(BATCH_ROWS, BATCH_CELLS // max(n_columns, 1)))
 
