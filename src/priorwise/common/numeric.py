@@ -209,14 +209,15 @@ class Trials(Generic[Setting, Model]):
         """Yield settings; `tell` is to be called for each."""
         if self._best is None:
             yield self.settings[self.first]
-        start, last = self.best, len(self.settings)
+        # Only place and loss: what was learnt with the first setting need not be kept.
+        start, start_loss, last = self.best.place, self.best.loss, len(self.settings)
         for places in (range(self.first + 1, last), range(self.first - 1, -1, -1)):
             for self._place in places:
                 yield self.settings[self._place]
-                is_flat = self.best is start and self._loss <= self.patience * start.loss
+                is_flat = self.best.place == start and self._loss <= self.patience * start_loss
                 if self.best.place != self._place and not is_flat:
                     break
-            if self.best is not start:
+            if self.best.place != start:
                 break
 
 

@@ -290,7 +290,8 @@ class ValueCounts:
         """Return the values that the rows of all other groups have, and the weight of each."""
         if not len(self.values):
             return self
-        others = np.delete(self.weights, group, axis=1).sum(axis=1, keepdims=True)
+        is_other = np.arange(self.weights.shape[1]) != group
+        others = self.weights.sum(axis=1, keepdims=True, where=is_other)
         kept = others[:, 0] > 0
         starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
         return ValueCounts(self.values[kept], others[kept], starts)

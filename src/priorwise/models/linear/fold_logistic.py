@@ -59,10 +59,6 @@ class PenaltyChoice:
     weights: NDArray[np.float64]
 
 
-HeldRows = list[tuple[NDArray[np.intp], Design]]
-"""The places and the design of the rows of each fold."""
-
-
 @dataclass(eq=False)
 class WeightPath:
     """Weights by penalty, with whose logarithm they change evenly."""
@@ -113,14 +109,13 @@ class FoldLogistic:
             n_searched = count_searched_folds(len(self.y), n_weights * self.n_classes)
         path = WeightPath(np.zeros((n_searched, self.n_classes, n_weights)))
         fold = self.fold % N_FOLDS
-        held = self._hold_out(fold, n_searched)
 
         trials = Trials[float, NDArray[np.float64]](penalties, first=first)
         for penalty in trials:
             weights = path.extend_to(penalty)
             self._fit(penalty, weights, fold, SEARCH_TOLERANCE)
             path.add(penalty, weights)
-            loss = log_loss(self._predict_held(weights, held), self.y, self.weight)
+            loss = log_loss(self.predict(weights, fold), self.y, self.weight)
             trials.tell(loss, weights)
         best = trials.best
         return PenaltyChoice(best.setting, best.loss, best.model)
@@ -155,17 +150,10 @@ class FoldLogistic:
 
     def predict(self, weights: NDArray[np.float64], fold: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return probabilities of rows by the weights of their folds; NaN without such weights."""
-        return self._predict_held(weights, self._hold_out(fold, len(weights)))
-
-    def _hold_out(self, fold: NDArray[np.int32], n_folds: int) -> HeldRows:
-        """Return the rows of each fold."""
-        rows = (np.flatnonzero(fold == place) for place in range(n_folds))
-        return [(own, self.design.take(own)) for own in rows]
-
-    def _predict_held(self, weights: NDArray[np.float64], held: HeldRows) -> NDArray[np.float64]:
         scores = np.full((len(self.y), self.n_classes), np.nan)
-        for fold_weights, (rows, design) in zip(weights, held, strict=True):
-            scores[rows] = score(design, fold_weights, self.n_indicators)
+        for place, own in enumerate(weights):
+            rows = np.flatnonzero(fold == place)
+            scores[rows] = score(self.design.take(rows), own, self.n_indicators)
         return softmax(scores)
 
     def _fit(

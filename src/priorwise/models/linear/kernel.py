@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 from priorwise.common.docstrings import hook
 from priorwise.common.numeric import Chosen, Trials, draw_seed, gen_batches, safe_log
@@ -199,19 +200,29 @@ class NystromBasis:
     rate: float
 
     @classmethod
-    def compute(cls, among: NDArray[np.float64], rate: float) -> NystromBasis:
-        """Compute the basis from the squared distances between the landmarks."""
-        values, vectors = np.linalg.eigh(np.exp(-rate * among))
+    def compute(cls, landmarks: Design, rate: float) -> NystromBasis:
+        """Compute the basis of the kernel exp(-rate distance^2)."""
+        kernel = find_kernel(landmarks, landmarks, rate)
+        # This driver needs no second matrix to work in.
+        values, vectors = eigh(kernel.T, overwrite_a=True, check_finite=False, driver="evr")
         kept = values > MIN_EIGENVALUE * values[-1]
-        return cls(vectors[:, kept] / np.sqrt(values[kept]), rate)
+        vectors = vectors[:, kept]
+        vectors /= np.sqrt(values[kept])
+        return cls(vectors, rate)
 
     def transform(self, rows: Design, landmarks: Design) -> Design:
         """Return the features of rows."""
         features = np.empty((len(rows.value), self.vectors.shape[1]), dtype=np.float32)
         for batch in gen_batches(len(features), BATCH_ROWS):
-            distance = square_distances(rows.take(batch), landmarks)
-            features[batch] = np.exp(-self.rate * distance) @ self.vectors
+            features[batch] = find_kernel(rows.take(batch), landmarks, self.rate) @ self.vectors
         return Design(np.empty((len(features), 0), dtype=np.int32), features)
+
+
+def find_kernel(rows: Design, landmarks: Design, rate: float) -> NDArray[np.float64]:
+    """Return the kernel of rows and landmarks, exp(-rate distance^2)."""
+    result = square_distances(rows, landmarks)
+    result *= -rate
+    return np.exp(result, out=result)
 
 
 def find_median(rows: Design, landmarks: Design) -> float:
@@ -273,14 +284,28 @@ class KernelSearch:
         """Choose a bandwidth, and the penalty of each, with some landmarks."""
         trials = Trials[float, Trial](bandwidths, first=first)
         landmarks = self.rows.take(chosen)
-        among = square_distances(landmarks, landmarks)
         for bandwidth in trials:
-            basis = NystromBasis.compute(among, 1.0 / (2.0 * bandwidth**2 * unit))
-            regression = FoldLogistic(
-                basis.transform(self.rows, landmarks), 0, self.table.n_classes, self.table.y,
-                self.table.weight, self.fold, self.n_threads,
-            )  # fmt: skip
-            choice = regression.search(PENALTIES, self.first_penalty, n_searched)
-            self.first_penalty = max(0, PENALTIES.index(choice.penalty) - 1)
-            trials.tell(choice.loss, Trial(chosen, bandwidth, basis, regression, choice))
+            rate = 1.0 / (2.0 * bandwidth**2 * unit)
+            trial = self._try(chosen, landmarks, bandwidth, rate, n_searched)
+            trials.tell(trial.choice.loss, trial)
+            # Its rows are not to take memory beside those of the next one.
+            del trial
         return trials.best
+
+    def _try(
+        self,
+        chosen: NDArray[np.intp],
+        landmarks: Design,
+        bandwidth: float,
+        rate: float,
+        n_searched: int,
+    ) -> Trial:
+        """Choose the penalty of a bandwidth."""
+        basis = NystromBasis.compute(landmarks, rate)
+        regression = FoldLogistic(
+            basis.transform(self.rows, landmarks), 0, self.table.n_classes, self.table.y,
+            self.table.weight, self.fold, self.n_threads,
+        )  # fmt: skip
+        choice = regression.search(PENALTIES, self.first_penalty, n_searched)
+        self.first_penalty = max(0, PENALTIES.index(choice.penalty) - 1)
+        return Trial(chosen, bandwidth, basis, regression, choice)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +33,14 @@ class Dealings:
 
     def group_of(self, place: int) -> RowGroup:
         """Return the rows that the member at a place learns from, and deal them accordingly."""
-        self.deal(self._dealing_of(place))
+        self.deal(self.dealing_of(place))
         return self._groups[place % N_FOLDS]
 
     def deal(self, dealing: int) -> NDArray[np.int32]:
         """Tell the rows the folds of a dealing, and return them."""
         if dealing != self._current:
+            # The values of the last dealing are not to take memory beside those of the next.
+            self._groups = []
             values = self.rows.deal(self.folds[dealing], N_FOLDS)
             self._groups = [self._leave_out(fold, dealing, values) for fold in range(N_FOLDS)]
             self._current = dealing
@@ -54,9 +57,9 @@ class Dealings:
 
     def split(self, places: Sequence[int]) -> Iterator[list[int]]:
         """Yield the places of each dealing, those of the present one first."""
-        order = {self._dealing_of(place): None for place in places}
+        order = {self.dealing_of(place): None for place in places}
         for dealing in sorted(order, key=lambda one: (one != self._current, one)):
-            yield [place for place in places if self._dealing_of(place) == dealing]
+            yield [place for place in places if self.dealing_of(place) == dealing]
 
     def list_first_group(self, n_members: int) -> list[int]:
         """Return the places of the members without the first fold of the first dealing."""
@@ -64,27 +67,45 @@ class Dealings:
 
     def list_folds(self, places: Sequence[int]) -> list[int | None]:
         """Return the folds of members; those of the second dealing have numbers from `N_FOLDS`."""
-        return [N_FOLDS * self._dealing_of(place) + place % N_FOLDS for place in places]
+        return [N_FOLDS * self.dealing_of(place) + place % N_FOLDS for place in places]
 
-    def predict_out_of_fold(
-        self, members: Mapping[int, NetworkMember], table: TrainingTable, n_threads: int
-    ) -> NDArray[np.float64]:
-        """Return probabilities of each row by the members, by place, that have not seen it."""
-        total, times = np.zeros((table.n_rows, table.n_classes)), np.zeros((table.n_rows, 1))
-        for dealing, fold in np.ndindex(len(self.folds), N_FOLDS):
-            held = np.flatnonzero(self.folds[dealing] == fold)
-            others = [
-                one
-                for place, one in members.items()
-                if (self._dealing_of(place), one.fold) == (dealing, fold)
-            ]
-            if len(held) and others:
-                columns = table.columns.take(held)
-                total[held] += average_for_fold(others, table.encoder, columns, n_threads)
+    def find_held(self, place: int) -> NDArray[np.intp]:
+        """Return the rows that the member at a place has not seen."""
+        return np.flatnonzero(self.folds[self.dealing_of(place)] == place % N_FOLDS)
+
+    def dealing_of(self, place: int) -> int:
+        """Return the dealing whose turn it is at a place."""
+        return place // N_FOLDS % len(self.folds)
+
+
+class HeldOut:
+    """Probabilities of the rows of a table by members of an ensemble that have not seen them."""
+
+    def __init__(self, dealings: Dealings, table: TrainingTable) -> None:
+        self.dealings, self.table = dealings, table
+        self._proba: dict[int, NDArray[np.float64]] = {}
+
+    def settle(self, place: int, member: NetworkMember) -> NetworkMember:
+        """Predict the rows that a member has not seen, and forget the tables for them."""
+        columns = self.table.columns.take(self.dealings.find_held(place))
+        self._proba[place] = average_for_fold([member], self.table.encoder, columns)
+        return replace(member, without_fold=None)
+
+    def average(self, members: Mapping[int, NetworkMember]) -> NDArray[np.float64]:
+        """Return the means over dealings of those of members, by place.
+
+        Rows that every member has seen have NaN.
+        """
+        for place in members.keys() - self._proba.keys():
+            self.settle(place, members[place])
+        n_dealings = len(self.dealings.folds)
+        total = np.zeros((self.table.n_rows, self.table.n_classes))
+        times = np.zeros((self.table.n_rows, 1))
+        for first in range(N_FOLDS * n_dealings):
+            same = sorted(place for place in members if place % (N_FOLDS * n_dealings) == first)
+            if same:
+                held = self.dealings.find_held(first)
+                total[held] += np.mean([self._proba[place] for place in same], axis=0)
                 times[held] += 1.0
-        # Rows that every member has seen have no probabilities: 0 / 0 is NaN.
         with np.errstate(invalid="ignore"):
             return np.asarray(total / times)
-
-    def _dealing_of(self, place: int) -> int:
-        return place // N_FOLDS % len(self.folds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from priorwise.counts.draws import N_FOLDS
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.memory import FEWER_THREADS, TableSize, take_one
 from priorwise.models.networks.base import MAX_CONTEXTS
-from priorwise.models.networks.dealings import Dealings
+from priorwise.models.networks.dealings import Dealings, HeldOut
 from priorwise.models.networks.eskdb_members import (
     LOSS_UNIT,
     MAX_FEATURES,
@@ -278,11 +279,20 @@ class ESKDBClassifier(StreamedClassifier):
         members = dict(zip(first, tried, strict=False))
         progress.step(count=len(members))
 
+        held = HeldOut(dealings, table) if isinstance(table, TrainingTable) else None
+        judging = first if n_members < most else []
+
+        def settle(place: int, member: NetworkMember) -> NetworkMember:
+            return member if held is None or place in judging else held.settle(place, member)
+
         def learn(places: list[int], n_sharing: int) -> None:
             for together in dealings.split(places):
                 timed = [
                     _learn_in_time(
-                        begin(i, max_bins), deadline if members or i > 0 else None, progress
+                        begin(i, max_bins),
+                        deadline if members or i > 0 else None,
+                        progress,
+                        partial(settle, i),
                     )
                     for i in together
                 ]
@@ -301,8 +311,8 @@ class ESKDBClassifier(StreamedClassifier):
             "folds_": dealings.list_folds(list(members)),
             "max_bins_": max_bins,
         }
-        if isinstance(table, TrainingTable):
-            fitted["oof_proba_"] = dealings.predict_out_of_fold(members, table, self.n_threads)
+        if held is not None:
+            fitted["oof_proba_"] = held.average(members)
         return fitted
 
     def _choose_max_bins(
@@ -355,14 +365,17 @@ class ESKDBClassifier(StreamedClassifier):
 
 
 def _learn_in_time(
-    member: Recipe[NetworkMember], deadline: Deadline | None, progress: Progress
+    member: Recipe[NetworkMember],
+    deadline: Deadline | None,
+    progress: Progress,
+    settle: Callable[[NetworkMember], NetworkMember] = lambda learnt: learnt,
 ) -> Recipe[NetworkMember | None]:
-    """Learn a member unless the time is over when its turn comes."""
+    """Learn a member, and settle it, unless the time is over when its turn comes."""
     if deadline is not None and deadline.over:
         return None
     learnt = yield from member
     progress.step()
-    return learnt
+    return settle(learnt)
 
 
 def _are_clear(members: list[NetworkMember], rows: Rows, folds: NDArray[np.int32]) -> bool:

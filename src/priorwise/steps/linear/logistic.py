@@ -270,7 +270,8 @@ class Kernel(Step):
 def square_distances(rows: Design, landmarks: Design) -> NDArray[np.float64]:
     """Return squared distances of rows from landmarks."""
     one, other = rows.value.astype(np.float64), landmarks.value.astype(np.float64)
-    distance = -2.0 * (one @ other.T)
+    distance: NDArray[np.float64] = one @ other.T
+    distance *= -2.0
     distance += np.einsum("ij,ij->i", one, one)[:, None]
     distance += np.einsum("ij,ij->i", other, other)
     if rows.index.shape[1] > 0:
@@ -281,4 +282,4 @@ def square_distances(rows: Design, landmarks: Design) -> NDArray[np.float64]:
             n_same += is_same
         n_known = (rows.index >= 0).sum(axis=1)[:, None] + (landmarks.index >= 0).sum(axis=1)
         distance += n_known - 2.0 * n_same
-    return np.maximum(distance, 0.0)
+    return np.maximum(distance, 0.0, out=distance)
