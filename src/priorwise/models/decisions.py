@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,14 +174,16 @@ def _summarise(
     return np.column_stack([np.full(len(order), label), scores[order], weight])
 
 
-def draw_uniform(columns: Columns) -> NDArray[np.float64]:
-    """Return a number in [0, 1) for each row that depends on the features of the row alone.
+def draw_uniform(columns: Columns, summary: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a number in [0, 1) for each row, by its features and the scores of the model alone.
 
     So a row has the same set each time it is asked for, and rows of equal probabilities, such as
-    those of a model that is never wrong, have sets of their own.
+    those of a model that is never wrong, have sets of their own. The rows that one model misses are
+    not those that all models miss.
     """
     features = [*columns.nominal_codes, *columns.values]
-    hashes = hash_rows(features, np.zeros(columns.n_rows, dtype=np.int32))
+    of_model = crc32(np.ascontiguousarray(summary).data) % 2**31
+    hashes = hash_rows(features, np.full(columns.n_rows, of_model, dtype=np.int32))
     return (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
@@ -242,7 +245,7 @@ def prediction_set(
             "from, and it has no out-of-fold probabilities: call calibrate_sets(X, y) with "
             "such rows first"
         )
-    u = draw_uniform(model.read_rows(X))
+    u = draw_uniform(model.read_rows(X), model.set_scores_)
     labels = np.arange(len(model.classes_)) if by_class else [ALL_CLASSES]
     threshold = [find_threshold(model.set_scores_, alpha, float(label)) for label in labels]
     return class_scores(model.predict_proba(X), u) <= np.array(threshold)
