@@ -8,7 +8,6 @@ import pytest
 from priorwise.data.tables import Columns
 from priorwise.steps.intervals import (
     CONTINUITY,
-    FOR_ALL,
     FOR_NEAR,
     N_BINS,
     N_SHARED,
@@ -110,5 +109,5 @@ def test_the_mean_of_all_rows_errs_as_a_share_among_the_rows_of_training(
     calibration = Calibration(0.2, n_rows=400.0)
     noise = draw_noise(columns, proba, calibration, 2_000, rng)
     np.testing.assert_allclose(noise.std(axis=0), 1.0, rtol=0, atol=0.1)
-    of_mean = FOR_ALL + FOR_NEAR / N_BINS
-    assert noise.mean(axis=1).var() == pytest.approx(of_mean / (0.2 * 400.0), rel=0.15)
+    of_mean = FOR_NEAR / N_BINS / (0.2 * 400.0)
+    assert noise.mean(axis=1).var() == pytest.approx(of_mean, rel=0.15)

@@ -48,10 +48,10 @@ DRAW_SPREAD = 0.5
 N_PARTITIONS, N_SHARED, N_BINS = 32, 8, 8
 """Partitions of the rows that noise is the mean of, the features that the rows of a part share, and
 the equally large parts of the values of a number or of a probability."""
-FOR_ALL, FOR_NEAR = 0.5, 6.0
-"""Variance of a draw that all rows share, and that rows of near probabilities share, as multiples
-of the variance of a mean over the training rows. They make the mean errors over all rows, and over
-an eighth of them, as large as those measured on the tables `DESIGN`."""
+FOR_NEAR = 10.0
+"""Variance of a draw that rows of near probabilities share, as a multiple of the variance of a mean
+over the training rows. With it 90 % of the draws hold the mean of all rows for 93 % of the tables
+"design" of 1,000 rows, and that of a tenth of them for 86 %."""
 MAX_ERROR = 100.0
 
 
@@ -176,15 +176,14 @@ def draw_noise(
 ) -> Floats:
     """Return standard normals (n_draws, n_rows, n_classes) that go together for similar rows.
 
-    The mean error of all rows is that of shares that are counted among the rows of training: one
-    normal of small variance is common to all rows, and a larger one to rows of near probabilities.
-    In the rest, rows that agree in a share h of the features have the correlation h^`N_SHARED`:
-    each of several partitions has a normal for every combination of values of so many features
-    drawn at random. Numbers agree if they are in the same part of the values that the rows have.
+    The mean error of many rows is that of shares that are counted among the rows of training: a
+    normal of small variance is common to rows of near probabilities, an eighth of the rows. In the
+    rest, rows that agree in a share h of the features have the correlation h^`N_SHARED`: each of
+    several partitions has a normal for every combination of values of so many features drawn at
+    random. Numbers agree if they are in the same part of the values that the rows have.
     """
-    (n_rows, n_classes), shape = proba.shape, (n_draws, 1, proba.shape[1])
-    of_mean = 1.0 / max(calibration.n_rows * calibration.error, FOR_ALL + FOR_NEAR)
-    for_all, for_near = FOR_ALL * of_mean, FOR_NEAR * of_mean
+    n_rows, n_classes = proba.shape
+    for_near = FOR_NEAR / max(calibration.n_rows * calibration.error, FOR_NEAR)
     noise = np.zeros((n_draws, n_rows, n_classes))
     codes = [*columns.nominal_codes, *map(_bin_values, columns.values)]
     for _ in range(N_PARTITIONS):
@@ -192,11 +191,11 @@ def draw_noise(
         shared = hash_rows([codes[i] for i in chosen], np.zeros(n_rows, dtype=np.int32))
         distinct, place = np.unique(shared, return_inverse=True)
         noise += generator.standard_normal((n_draws, len(distinct), n_classes))[:, place]
-    noise *= np.sqrt(max(1.0 - for_all - for_near, 0.0) / N_PARTITIONS)
+    noise *= np.sqrt((1.0 - for_near) / N_PARTITIONS)
     for k in range(n_classes):
         near = generator.standard_normal((n_draws, N_BINS + 1))
         noise[:, :, k] += np.sqrt(for_near) * near[:, _bin_values(proba[:, k])]
-    return np.asarray(noise + np.sqrt(for_all) * generator.standard_normal(shape))
+    return noise
 
 
 def _bin_values(values: NDArray[np.float64]) -> NDArray[np.int32]:
