@@ -275,11 +275,13 @@ def square_distances(rows: Design, landmarks: Design) -> NDArray[np.float64]:
     distance += np.einsum("ij,ij->i", one, one)[:, None]
     distance += np.einsum("ij,ij->i", other, other)
     if rows.index.shape[1] > 0:
-        n_same = np.zeros(distance.shape, dtype=np.min_scalar_type(rows.index.shape[1]))
+        n_same = np.zeros(distance.shape, dtype=np.min_scalar_type(2 * rows.index.shape[1]))
         is_same = np.empty(distance.shape, dtype=np.bool_)
         for row, landmark in zip(rows.index.T, landmarks.index.T.copy(), strict=True):
             np.equal(np.where(row < 0, -2, row)[:, None], landmark, out=is_same)
             n_same += is_same
-        n_known = (rows.index >= 0).sum(axis=1)[:, None] + (landmarks.index >= 0).sum(axis=1)
-        distance += n_known - 2.0 * n_same
+        n_same *= 2
+        distance += (rows.index >= 0).sum(axis=1)[:, None]
+        distance += (landmarks.index >= 0).sum(axis=1)
+        distance -= n_same
     return np.maximum(distance, 0.0, out=distance)
