@@ -24,6 +24,7 @@ from priorwise.models.networks.eskdb_members import (
     MAX_FEATURES,
     NetworkMember,
     TrialLosses,
+    join_members,
     learn_thesis_member,
     learn_weighted_member,
 )
@@ -33,7 +34,7 @@ from priorwise.models.networks.table_rows import TableRows
 from priorwise.models.training_table import TrainingTable
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import as_smoother, check_smoothing
-from priorwise.steps.networks.networks import Cuts, Networks
+from priorwise.steps.networks.networks import Networks
 from priorwise.streaming.row_stream import RowStream
 from priorwise.structure.networks.rows import Recipe, Rows
 
@@ -263,7 +264,7 @@ class ESKDBClassifier(StreamedClassifier):
             ]
             learnt = [one for one in rows.learn(timed, n_members) if one is not None]
             progress.close()
-            step = join_members(learnt, table.encoder, table.class_count.sum())
+            step = join_members(learnt, table.encoder)
             return {"step_": step, "folds_": [None] * len(learnt)}
 
         dealings = Dealings(rows, int(self.n_dealings), seed)
@@ -307,7 +308,7 @@ class ESKDBClassifier(StreamedClassifier):
             learn(list(range(n_members, most)), most)
         members = dict(sorted(members.items()))
         fitted = {
-            "step_": join_members(list(members.values()), table.encoder, table.class_count.sum()),
+            "step_": join_members(list(members.values()), table.encoder),
             "folds_": dealings.list_folds(list(members)),
             "max_bins_": max_bins,
         }
@@ -391,14 +392,3 @@ def _are_clear(members: list[NetworkMember], rows: Rows, folds: NDArray[np.int32
     entropy = -(share @ safe_log(share)) * weight[folds == 0].sum()
     (loss,) = rows.sum_losses(TrialLosses([members], rows.encoder), fold=0)
     return bool(loss * LOSS_UNIT <= CLEAR_SHARE * entropy)
-
-
-def join_members(members: list[NetworkMember], encoder: TableEncoder, n_rows: float) -> Networks:
-    """Return the step of an ensemble that has learnt from `n_rows` rows."""
-    levels = tuple(member.levels for member in members if member.levels is not None)
-    return Networks(
-        tuple(member.cut_network.network for member in members),
-        tuple(Cuts(one.cut_network.points, one.cut_network.n_points) for one in members),
-        encoder.missing_seen,
-        levels=levels if len(levels) == len(members) else (),
-    )

@@ -30,6 +30,7 @@ from priorwise.models.networks.network_model import (
 )
 from priorwise.smoothing import LevelShrinkage, Smoother
 from priorwise.smoothing.base import smooth_trees
+from priorwise.steps.networks.networks import Cuts, Networks
 from priorwise.structure.networks import (
     Network,
     NetworkTrees,
@@ -247,3 +248,14 @@ def draw_bootstrap(
     n_drawn = n_rows if group is None else int(group.max()) + 1
     times = np.bincount(generator.choice(n_drawn, n_drawn), minlength=n_drawn)
     return times if group is None else times[group]
+
+
+def join_members(members: list[NetworkMember], encoder: TableEncoder) -> Networks:
+    """Return the step of an ensemble."""
+    levels = tuple(member.levels for member in members if member.levels is not None)
+    return Networks(
+        tuple(member.cut_network.network for member in members),
+        tuple(Cuts(one.cut_network.points, one.cut_network.n_points) for one in members),
+        encoder.missing_seen,
+        levels=levels if len(levels) == len(members) else (),
+    )
