@@ -209,8 +209,9 @@ class TableEncoder(CodeNames, BaseEstimator):
         kinds = kinds_of_columns(table, self, self.column_names)
         raw = RawColumns.read(table, self, kinds, self.column_names)
         survey = raw.survey(weight, summarise=self.missing == "impute")
-        codes, labels = encode_labels(np.zeros(table.n_rows) if y is None else y)
-        if classes is not None:
+        if classes is None:
+            codes, labels = encode_labels(np.zeros(table.n_rows) if y is None else y)
+        else:
             codes, labels = np.asarray(y, dtype=np.int32), np.asarray(classes)
         rows = raw.count_by_class(codes, len(labels), weight)
         survey = survey.settle(self, rows=rows, classes=labels.tolist())

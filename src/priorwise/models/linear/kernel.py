@@ -203,8 +203,7 @@ class NystromBasis:
     def compute(cls, landmarks: Design, rate: float) -> NystromBasis:
         """Compute the basis of the kernel exp(-rate distance^2)."""
         kernel = find_kernel(landmarks, landmarks, rate)
-        # This driver needs no second matrix to work in.
-        values, vectors = eigh(kernel.T, overwrite_a=True, check_finite=False, driver="evr")
+        values, vectors = eigh(kernel.T, overwrite_a=True, check_finite=False, driver="evd")
         kept = values > MIN_EIGENVALUE * values[-1]
         vectors = vectors[:, kept]
         vectors /= np.sqrt(values[kept])

@@ -162,7 +162,8 @@ class LinearDesign(Record):
         # A difference or a quotient that overflows is far beyond the largest deviation.
         with np.errstate(over="ignore"):
             scaled = (values - self.mean[:, None]) / self.scale[:, None]
-        return np.clip(np.nan_to_num(scaled, nan=0.0), -MAX_DEVIATION, MAX_DEVIATION)
+        np.copyto(scaled, 0.0, where=np.isnan(scaled))
+        return np.clip(scaled, -MAX_DEVIATION, MAX_DEVIATION, out=scaled)
 
 
 @dataclass(frozen=True, eq=False)

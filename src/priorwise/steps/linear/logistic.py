@@ -277,9 +277,13 @@ def square_distances(rows: Design, landmarks: Design) -> NDArray[np.float64]:
     if rows.index.shape[1] > 0:
         n_same = np.zeros(distance.shape, dtype=np.min_scalar_type(2 * rows.index.shape[1]))
         is_same = np.empty(distance.shape, dtype=np.bool_)
-        for row, landmark in zip(rows.index.T, landmarks.index.T.copy(), strict=True):
-            np.equal(np.where(row < 0, -2, row)[:, None], landmark, out=is_same)
-            n_same += is_same
+        # Small integers are compared several times as fast. Missing labels equal none.
+        largest = max(int(rows.index.max(initial=0)), int(landmarks.index.max(initial=0)))
+        kind = np.min_scalar_type(-2 - largest)
+        own = np.where(rows.index < 0, -2, rows.index).T.astype(kind)
+        for row, landmark in zip(own, landmarks.index.T.astype(kind, "C"), strict=True):
+            np.equal(row[:, None], landmark, out=is_same)
+            n_same += is_same.view(np.uint8)
         n_same *= 2
         distance += (rows.index >= 0).sum(axis=1)[:, None]
         distance += (landmarks.index >= 0).sum(axis=1)
