@@ -206,9 +206,9 @@ def _find_no_numbers(table: TrainingTable) -> list[Finding]:
 
 def _find_in_labels(table: TrainingTable) -> list[Finding]:
     encoder, findings = table.encoder, list[Finding]()
+    names = [feature.name for feature in encoder.describe_features()]
     for at, feature in enumerate(np.flatnonzero(encoder.is_nominal_).tolist()):
-        labels = encoder.categories_[at].labels
-        name = encoder.describe_features()[feature].name
+        labels, name = encoder.categories_[at].labels, names[feature]
         if encoder.categories_[at].has_other and encoder.min_rows_per_label == 1:
             findings.append(
                 Finding(
