@@ -33,7 +33,7 @@ from priorwise.models.descriptions import ROWS
 
 MAX_SCORES, MAX_CLASS_SCORES = 2_000, 400
 """Largest numbers of scores that a model keeps: of all rows, and of those of each class."""
-MIN_SPREAD_SCORES = 5_000
+MIN_SPREAD_SCORES = 10_000
 """Fewest scores, rows times values of u, that a quantile is found from."""
 ALL_CLASSES = -1.0
 M = TypeVar("M", bound=Any)

@@ -284,27 +284,14 @@ class KernelSearch:
         trials = Trials[float, Trial](bandwidths, first=first)
         landmarks = self.rows.take(chosen)
         for bandwidth in trials:
-            rate = 1.0 / (2.0 * bandwidth**2 * unit)
-            trial = self._try(chosen, landmarks, bandwidth, rate, n_searched)
-            trials.tell(trial.choice.loss, trial)
-            # Its rows are not to take memory beside those of the next one.
-            del trial
+            basis = NystromBasis.compute(landmarks, 1.0 / (2.0 * bandwidth**2 * unit))
+            regression = FoldLogistic(
+                basis.transform(self.rows, landmarks), 0, self.table.n_classes, self.table.y,
+                self.table.weight, self.fold, self.n_threads,
+            )  # fmt: skip
+            choice = regression.search(PENALTIES, self.first_penalty, n_searched)
+            self.first_penalty = max(0, PENALTIES.index(choice.penalty) - 1)
+            trials.tell(choice.loss, Trial(chosen, bandwidth, basis, regression, choice))
+            # Unless they are the best, they are not to take memory beside the next ones.
+            del basis, regression, choice
         return trials.best
-
-    def _try(
-        self,
-        chosen: NDArray[np.intp],
-        landmarks: Design,
-        bandwidth: float,
-        rate: float,
-        n_searched: int,
-    ) -> Trial:
-        """Choose the penalty of a bandwidth."""
-        basis = NystromBasis.compute(landmarks, rate)
-        regression = FoldLogistic(
-            basis.transform(self.rows, landmarks), 0, self.table.n_classes, self.table.y,
-            self.table.weight, self.fold, self.n_threads,
-        )  # fmt: skip
-        choice = regression.search(PENALTIES, self.first_penalty, n_searched)
-        self.first_penalty = max(0, PENALTIES.index(choice.penalty) - 1)
-        return Trial(chosen, bandwidth, basis, regression, choice)
