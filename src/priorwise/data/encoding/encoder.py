@@ -209,10 +209,8 @@ class TableEncoder(CodeNames, BaseEstimator):
         kinds = kinds_of_columns(table, self, self.column_names)
         raw = RawColumns.read(table, self, kinds, self.column_names)
         survey = raw.survey(weight, summarise=self.missing == "impute")
-        if classes is None:
-            codes, labels = encode_labels(np.zeros(table.n_rows) if y is None else y)
-        else:
-            codes, labels = np.asarray(y, dtype=np.int32), np.asarray(classes)
+        coded = None if classes is None else (np.asarray(y, np.int32), np.asarray(classes))
+        codes, labels = coded or encode_labels(np.zeros(table.n_rows) if y is None else y)
         rows = raw.count_by_class(codes, len(labels), weight)
         survey = survey.settle(self, rows=rows, classes=labels.tolist())
         label_codes = self._adopt(survey, raw.count_rows(weight), rows if joins_labels else {})
