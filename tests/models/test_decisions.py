@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -163,6 +164,18 @@ def test_rows_of_equal_probabilities_have_sets_of_their_own() -> None:
     assert len(np.unique(model.predict_proba(X), axis=0)) == 2
     covered = model.prediction_set(X + 0.25, 0.3)[np.arange(600), y.astype(int)].mean()
     assert covered == pytest.approx(0.7, abs=0.06)
+
+
+def test_another_model_misses_other_rows() -> None:
+    X = np.arange(600.0)[:, None]
+    y = X[:, 0] >= 300.0
+    model = NaiveBayesClassifier().fit(X, y)
+    missed = []
+    for step in (2, 3):
+        other = copy(model).calibrate_sets(X[::step], y[::step])
+        missed.append(~other.prediction_set(X + 0.25, 0.3)[np.arange(600), y.astype(int)])
+    by_chance = missed[0].mean() * missed[1].mean()
+    assert (missed[0] & missed[1]).mean() == pytest.approx(by_chance, abs=0.05)
 
 
 def test_sets_grow_with_the_share_asked_for_and_a_row_keeps_its_set() -> None:

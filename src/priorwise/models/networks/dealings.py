@@ -33,7 +33,7 @@ class Dealings:
 
     def group_of(self, place: int) -> RowGroup:
         """Return the rows that the member at a place learns from, and deal them accordingly."""
-        self.deal(self.dealing_of(place))
+        self.deal(self._dealing_of(place))
         return self._groups[place % N_FOLDS]
 
     def deal(self, dealing: int) -> NDArray[np.int32]:
@@ -57,9 +57,9 @@ class Dealings:
 
     def split(self, places: Sequence[int]) -> Iterator[list[int]]:
         """Yield the places of each dealing, those of the present one first."""
-        order = {self.dealing_of(place): None for place in places}
+        order = {self._dealing_of(place): None for place in places}
         for dealing in sorted(order, key=lambda one: (one != self._current, one)):
-            yield [place for place in places if self.dealing_of(place) == dealing]
+            yield [place for place in places if self._dealing_of(place) == dealing]
 
     def list_first_group(self, n_members: int) -> list[int]:
         """Return the places of the members without the first fold of the first dealing."""
@@ -67,14 +67,13 @@ class Dealings:
 
     def list_folds(self, places: Sequence[int]) -> list[int | None]:
         """Return the folds of members; those of the second dealing have numbers from `N_FOLDS`."""
-        return [N_FOLDS * self.dealing_of(place) + place % N_FOLDS for place in places]
+        return [N_FOLDS * self._dealing_of(place) + place % N_FOLDS for place in places]
 
     def find_held(self, place: int) -> NDArray[np.intp]:
         """Return the rows that the member at a place has not seen."""
-        return np.flatnonzero(self.folds[self.dealing_of(place)] == place % N_FOLDS)
+        return np.flatnonzero(self.folds[self._dealing_of(place)] == place % N_FOLDS)
 
-    def dealing_of(self, place: int) -> int:
-        """Return the dealing whose turn it is at a place."""
+    def _dealing_of(self, place: int) -> int:
         return place // N_FOLDS % len(self.folds)
 
 
@@ -92,7 +91,7 @@ class HeldOut:
         return replace(member, without_fold=None)
 
     def average(self, members: Mapping[int, NetworkMember]) -> NDArray[np.float64]:
-        """Return the means over dealings of those of members, by place.
+        """Return for each row the mean over dealings of the probabilities by the members, by place.
 
         Rows that every member has seen have NaN.
         """
