@@ -106,6 +106,9 @@ def cut_values(
     values: _Floats, cut_points: Sequence[_Floats], missing_codes: _Ints, positions: _Longs,
     codes: _Ints, n_threads: int
 ) -> None: ...
+def nearest_boundaries(
+    below: _Floats, starts: _Longs, feature: _Longs, quantile: _Floats, of_rows: _Bytes
+) -> _Longs: ...
 def entropy_cuts(
     ranks: _Ints, n_distinct: _Ints, classes: _Ints, n_classes: int, weights: _Floats | None,
     rule: str, max_depth: int, seeds: NDArray[np.uint64], n_threads: int
@@ -181,6 +184,7 @@ def cross_fit_network(
     trees: FactorTrees, columns: _Codes, y: _Ints, row_weight: _Floats | None, block: _Ints,
     n_blocks: int, n_levels: int, n_judged: int, class_row_weight: _Floats | None
 ) -> tuple[_Floats, _Singles, _Singles]: ...
+def sum_log_losses(joint: _Floats, y: _Ints, weight: _Floats) -> _Floats: ...
 def pack_weighted_network(
     trees: FactorTrees, shrinkage: _Floats, level_weight: _Floats, min_rows: float,
     log_prior: _Floats
@@ -202,6 +206,7 @@ def predict_joint(
     network: FactorProduct, columns: _Codes, normalise: bool, n_threads: int
 ) -> _Floats: ...
 def normalise_joint(joint: _Floats, log_prior: _Floats) -> _Floats: ...
+def softmax(scores: _Floats) -> _Floats: ...
 class SubmodelLosses:
     def __init__(
         self, factors: Sequence[Factor], weights: Sequence[_Floats],
@@ -288,7 +293,6 @@ class SparseNodeRows:
     outcome: Final[NDArray[np.uint16]]
     kept_node: Final[_Longs]
     kept_row: Final[_Singles]
-
 def find_sparse_rows(
     trees: PackedTrees, leaf: _Ints, out: _Bytes, outcome: _Ints, n_outcomes: int, count_all: bool,
     strength: float
@@ -375,6 +379,9 @@ def fit_logistic(
     index: _Ints, value: _Singles, n_indicators: int, y: _Ints, row_weight: _Floats | None,
     fold: _Ints, penalty: float, tolerance: float, weights: _Floats, n_threads: int
 ) -> None: ...
+def predict_logistic(
+    index: _Ints, value: _Singles, n_indicators: int, fold: _Ints, weights: _Floats, n_threads: int
+) -> _Floats: ...
 def predict_pieces(
     pieces: PiecewiseScore, codes: _Ints, values: _Floats, n_threads: int
 ) -> _Floats: ...
@@ -385,10 +392,7 @@ def predict_kernel_scores(
     row_index: _Ints, row_value: _Singles, index: _Ints, value: _Singles, rate: float,
     intercept: _Floats, coefficient: _Floats, n_threads: int
 ) -> _Floats: ...
-
 # What is read from files.
-def are_within(
-    numbers: _Floats | _Singles | _Ints | _Longs, least: float, most: float
-) -> bool: ...
+def are_within(numbers: _Floats | _Singles | _Ints | _Longs, least: float, most: float) -> bool: ...
 def are_distributions(rows: _Floats | _Singles) -> bool: ...
 def fold_crc32(numbers: _Bytes, start: int) -> tuple[bytes, int]: ...

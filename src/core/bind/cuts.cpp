@@ -46,6 +46,31 @@ void cut_values_of(Matrix<double> values, const std::vector<Vector<double>>& cut
     cut_table(features, values.data(), n_rows, codes.data(), n_threads);
 }
 
+NumpyVector<std::int64_t> nearest_boundaries(Vector<double> below, Vector<std::int64_t> starts,
+                                             Vector<std::int64_t> feature, Vector<double> quantile,
+                                             Vector<std::uint8_t> of_rows) {
+    check_size(quantile.size(), feature.size(), "quantile", "feature");
+    check_size(of_rows.size(), feature.size(), "of_rows", "feature");
+    std::vector<std::int64_t> boundary(feature.size());
+    without_gil([&] {
+        bool rising = starts.size() > 0 && starts.data()[0] == 0 &&
+                      std::cmp_equal(starts.data()[starts.size() - 1], below.size());
+        for (std::size_t f = 1; f < starts.size(); ++f)
+            rising = rising && starts.data()[f - 1] <= starts.data()[f];
+        require(rising, "starts must rise from 0 to the number of values");
+        for (std::size_t i = 0; i < boundary.size(); ++i) {
+            const auto f = feature.data()[i];
+            check_range(f, 0, static_cast<std::int64_t>(starts.size()) - 2, "feature");
+            require(starts.data()[f + 1] - starts.data()[f] >= 2,
+                    "feature must have two values at least");
+            const double q = quantile.data()[i];
+            require(q >= 0.0 && q <= 1.0, "quantile must lie in 0..1, got ", q);
+            boundary[i] = nearest_boundary({below, starts}, {f, q, of_rows.data()[i] != 0});
+        }
+    });
+    return to_numpy(std::move(boundary));
+}
+
 auto entropy_cuts_of(Matrix<std::int32_t> ranks, Vector<std::int32_t> n_distinct,
                      Vector<std::int32_t> classes, std::int32_t n_classes,
                      std::optional<Vector<double>> weights, const std::string& rule,
@@ -96,6 +121,8 @@ void bind_cuts(nb::module_& m) {
     define(m, "rank_values", &rank_values_of, "values", "ranks", "n_threads");
     define(m, "cut_values", &cut_values_of, "values", "cut_points", "missing_codes", "positions",
            "codes", "n_threads");
+    define(m, "nearest_boundaries", &nearest_boundaries, "below", "starts", "feature", "quantile",
+           "of_rows");
     define(m, "entropy_cuts", &entropy_cuts_of, "ranks", "n_distinct", "classes", "n_classes",
            "weights", "rule", "max_depth", "seeds", "n_threads");
 }

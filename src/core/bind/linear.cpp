@@ -40,30 +40,41 @@ NumpyVector<double> fit_conditional_of(Array<const float, 3> features, Vector<do
     return to_numpy(std::move(values));
 }
 
-void fit_logistic_of(Matrix<std::int32_t> index, Matrix<float> value, std::int32_t n_indicators,
-                     Vector<std::int32_t> y, std::optional<Vector<double>> row_weight,
-                     Vector<std::int32_t> fold, double penalty, double tolerance,
-                     Array<double, 3> weights, int n_threads) {
-    check_size(index.shape(0), y.size(), "index", "row");
-    check_size(value.shape(0), y.size(), "value", "row");
-    check_size(fold.size(), y.size(), "fold", "row");
+// Rows of as many indices and values as there are weights, without classes.
+template <class Weights>
+LogisticRows make_logistic_rows(const Matrix<std::int32_t>& index, const Matrix<float>& value,
+                                std::int32_t n_indicators, std::size_t n_rows,
+                                const Weights& weights) {
+    check_size(index.shape(0), n_rows, "index", "row");
+    check_size(value.shape(0), n_rows, "value", "row");
     check_range(n_indicators, 0, kMostInts, "n_indicators");
     check_range(index.shape(1), 0, kMostInts, "columns of index");
     check_range(value.shape(1), 0, kMostInts, "columns of value");
     check_range(weights.shape(1), 1, kMostInts, "classes of weights");
-    check_positive(penalty, "penalty");
-    check_not_negative(tolerance, "tolerance");
-    const LogisticRows rows{static_cast<std::int64_t>(y.size()),
+    const LogisticRows rows{static_cast<std::int64_t>(n_rows),
                             static_cast<std::int32_t>(weights.shape(1)),
                             static_cast<std::int32_t>(index.shape(1)),
                             n_indicators,
                             static_cast<std::int32_t>(value.shape(1)),
                             index.data(),
                             value.data(),
-                            y.data(),
-                            data_or_null(row_weight)};
+                            nullptr,
+                            nullptr};
     check_size(weights.shape(2), static_cast<std::size_t>(rows.n_weights()), "weights",
                "intercept, indicator and value");
+    return rows;
+}
+
+void fit_logistic_of(Matrix<std::int32_t> index, Matrix<float> value, std::int32_t n_indicators,
+                     Vector<std::int32_t> y, std::optional<Vector<double>> row_weight,
+                     Vector<std::int32_t> fold, double penalty, double tolerance,
+                     Array<double, 3> weights, int n_threads) {
+    auto rows = make_logistic_rows(index, value, n_indicators, y.size(), weights);
+    rows.y = y.data();
+    rows.row_weight = data_or_null(row_weight);
+    check_size(fold.size(), y.size(), "fold", "row");
+    check_positive(penalty, "penalty");
+    check_not_negative(tolerance, "tolerance");
     nb::gil_scoped_release release;
     check_codes(y, rows.n_classes, "y");
     check_codes(index, n_indicators, "index", -1, -1);
@@ -75,6 +86,39 @@ void fit_logistic_of(Matrix<std::int32_t> index, Matrix<float> value, std::int32
         fit_logistic(rows, fold.data(), static_cast<std::int32_t>(held), penalty, tolerance,
                      {weights.data() + held * size, size});
     });
+}
+
+// Probabilities by the weights of the fold of each row; NaN for rows of a fold without weights.
+NumpyMatrix predict_logistic_of(Matrix<std::int32_t> index, Matrix<float> value,
+                                std::int32_t n_indicators, Vector<std::int32_t> fold,
+                                Array<const double, 3> weights, int n_threads) {
+    const auto rows = make_logistic_rows(index, value, n_indicators, fold.size(), weights);
+    const auto n_classes = weights.shape(1), size = n_classes * weights.shape(2);
+    require_memory(8.0 * static_cast<double>(fold.size()) * static_cast<double>(n_classes),
+                   index.size() + value.size(), "the number of rows", fold.size());
+    std::vector<double> proba(fold.size() * n_classes, std::numeric_limits<double>::quiet_NaN());
+    without_gil([&] {
+        check_codes(index, n_indicators, "index", -1, -1);
+        check_finite(std::span<const double>(weights.data(), weights.size()), "weights");
+        constexpr std::size_t block = 1 << 9;
+        std::vector<std::vector<std::int64_t>> parts;  // of rows of the same fold
+        std::vector<std::size_t> fold_of_part;
+        for (std::size_t held = 0; held < weights.shape(0); ++held) {
+            for (std::size_t row = 0, n = 0; row < fold.size(); ++row) {
+                if (!std::cmp_equal(fold.data()[row], held)) continue;
+                if (n++ % block == 0) {
+                    parts.emplace_back();
+                    fold_of_part.push_back(held);
+                }
+                parts.back().push_back(static_cast<std::int64_t>(row));
+            }
+        }
+        parallel_for(static_cast<std::int64_t>(parts.size()), n_threads, [&](std::int64_t i) {
+            const auto* own = weights.data() + fold_of_part[static_cast<std::size_t>(i)] * size;
+            predict_logistic(rows, parts[static_cast<std::size_t>(i)], {own, size}, proba.data());
+        });
+    });
+    return to_numpy(std::move(proba), {fold.size(), n_classes});
 }
 
 // Places in an array of n entries where one part after the other begins.
@@ -236,6 +280,8 @@ void bind_linear(nb::module_& m) {
            "centre", "penalty");
     define(m, "fit_logistic", &fit_logistic_of, "index", "value", "n_indicators", "y", "row_weight",
            "fold", "penalty", "tolerance", "weights", "n_threads");
+    define(m, "predict_logistic", &predict_logistic_of, "index", "value", "n_indicators", "fold",
+           "weights", "n_threads");
     define(m, "predict_gaussians", &predict_gaussians, "values", "place", "mean", "precision",
            "split", "n_threads");
     define(m, "predict_kernel_scores", &predict_kernel_scores, "row_index", "row_value", "index",

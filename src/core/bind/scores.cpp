@@ -208,6 +208,16 @@ NumpyMatrix normalise_joint_of(Matrix<double> joint, Vector<double> log_prior) {
     return to_numpy(std::move(proba), {joint.shape(0), joint.shape(1)});
 }
 
+NumpyMatrix softmax(Matrix<double> scores) {
+    check_range(scores.shape(1), 1, std::numeric_limits<std::int32_t>::max(), "columns of scores");
+    std::vector<double> proba(scores.begin(), scores.end());
+    without_gil([&] {
+        normalise_rows(static_cast<std::int64_t>(scores.shape(0)),
+                       static_cast<std::int32_t>(scores.shape(1)), proba.data());
+    });
+    return to_numpy(std::move(proba), {scores.shape(0), scores.shape(1)});
+}
+
 }  // namespace
 
 void bind_scores(nb::module_& m) {
@@ -255,6 +265,7 @@ void bind_scores(nb::module_& m) {
            "positions", "codes", "n_threads");
     define(m, "predict_joint", &predict_joint, "network", "columns", "normalise", "n_threads");
     define(m, "normalise_joint", &normalise_joint_of, "joint", "log_prior");
+    define(m, "softmax", &softmax, "scores");
 }
 
 }  // namespace priorwise

@@ -8,6 +8,7 @@
 #include "bind/shared/factors.hpp"
 #include "common/interrupt.hpp"
 #include "scores/factor_product.hpp"
+#include "scores/log_losses.hpp"
 #include "smoothing/smoothers.hpp"
 
 namespace priorwise {
@@ -271,6 +272,20 @@ auto score_kept_contexts(Array<const float, 4> scores, Matrix<double> level_weig
     return to_numpy(std::move(joint), {min_rows.size(), n_rows, n_classes});
 }
 
+// The sum of the log-losses of each table of log joint probabilities (tables, rows, classes).
+NumpyVector<double> sum_log_losses_of(Array<const double, 3> joint, Vector<std::int32_t> y,
+                                      Vector<double> weight) {
+    check_size(y.size(), joint.shape(1), "y", "row of joint");
+    check_size(weight.size(), joint.shape(1), "weight", "row of joint");
+    check_at_least(joint.shape(2), 1, "classes of joint");
+    return to_numpy(without_gil([&] {
+        check_codes(y, static_cast<std::int64_t>(joint.shape(2)), "y");
+        check_weights(view(weight), y.size(), "weight");
+        return sum_log_losses({joint.shape(0), joint.shape(1), joint.shape(2), joint.data()}, y,
+                              weight);
+    }));
+}
+
 // Counts shrunk by level towards the parents' rows, and scores with a weight on what each level
 // adds: the factor without contexts of fewer than `min_rows` rows.
 ScoreArrays pack_weighted(OwnedFactor& factor, std::span<const double> shrinkage,
@@ -334,6 +349,7 @@ void bind_weighting(nb::module_& m) {
            "block", "n_blocks", "n_levels", "n_judged", "class_row_weight");
     define(m, "score_kept_contexts", &score_kept_contexts, "scores", "level_weight", "context_rows",
            "min_rows", "log_prior");
+    define(m, "sum_log_losses", &sum_log_losses_of, "joint", "y", "weight");
     define(m, "pack_weighted_network", &pack_weighted_network, "trees", "shrinkage", "level_weight",
            "min_rows", "log_prior");
 }

@@ -38,9 +38,9 @@ struct ExpBlock {
         for (std::size_t k = 0; k < width; ++k) part[i * width + k] = most[i] - score[k];
     }
     void take_exponentials(std::size_t n_rows) {
-        auto* x = part.data();
-        for (std::size_t j = 0; j < n_rows * width; ++j) x[j] = exp_of_minus(x[j]);
+        exponentiate_minus(std::span(part).first(n_rows * width));
         if (width == 1) return;
+        const auto* x = part.data();
         for (std::size_t i = 0; i < n_rows; ++i)
             sum[i] = std::accumulate(x + i * width, x + (i + 1) * width, 0.0);
     }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "boosting/tree.hpp"
@@ -19,20 +21,24 @@ inline double hessian_of(const Slope* sums, std::size_t width) {
     return total;
 }
 
-// The best split of a few neighbouring features at one node after the other.
+// The best split of a few neighbouring features at one node after the other, for kWidth scores
+// (0: any number of them).
+template <int kWidth>
 class BoostGrower::Search {
   public:
     Search(const BoostGrower& grower, std::span<const HistogramPlace> places, std::size_t end)
         : grower_(grower),
           places_(places.begin(), places.end()),
-          width_(grower.width_),
+          any_width_(grower.width_),
           first_sum_(places.front().start),
           n_sums_(end - first_sum_),
-          tally_(tally_of(width_)),
-          first_(width_),
-          quotient_(width_) {
+          tally_(tally_of(width())) {
+        if constexpr (kWidth == 0) {
+            first_.resize(width());
+            quotient_.resize(width());
+        }
         for (auto& place : places_) place.start -= first_sum_;
-        if (grower.rules_.symmetric) at_all_.resize(n_sums_ / width_);
+        if (grower.rules_.symmetric) at_all_.resize(n_sums_ / width());
     }
 
     // Count the bins of a node; its histogram is filled if it is kept.
@@ -45,7 +51,7 @@ class BoostGrower::Search {
             poll_interrupt();
             tally_(bins.rows(), static_cast<std::size_t>(bins.n_features()),
                    rows.subspan(at, std::min(kBlock, rows.size() - at)),
-                   grower_.task_->scratch.slope.data(), width_, places_, hist_);
+                   grower_.task_->scratch.slope.data(), width(), places_, hist_);
         }
     }
 
@@ -89,7 +95,7 @@ class BoostGrower::Search {
             feature_ = static_cast<std::int32_t>(place.feature);
             bins_ = &grower_.rows_.bins.feature(feature_);
             for (int b = 0; b < static_cast<int>(bins_->edge.size()); ++b) {
-                const auto& sum = at_all_[place.start / width_ + static_cast<std::size_t>(b)];
+                const auto& sum = at_all_[place.start / width() + static_cast<std::size_t>(b)];
                 const double gain = std::max(sum.with_second, sum.with_first);
                 const bool second = sum.with_second == sum.with_first
                                         ? 2.0 * sum.hessian < total_hessian_
@@ -104,6 +110,9 @@ class BoostGrower::Search {
     // Rows that are counted between two looks at interrupts.
     static constexpr std::size_t kBlock = 4096;
 
+    template <class T>
+    using OfScores = std::conditional_t<kWidth != 0, std::array<T, kWidth>, std::vector<T>>;
+
     // A split at all nodes together: its gains if missing values go to the second or to the first
     // child, and the second slopes of the first child without them.
     struct AtAll {
@@ -113,18 +122,20 @@ class BoostGrower::Search {
     // Call `work` for each feature at the node.
     template <class Work>
     void visit(const Open& open, Work work) {
-        all_ = grower_.sums_.data() + static_cast<std::size_t>(open.node) * width_;
-        all_hessian_ = hessian_of(all_, width_);
+        all_ = grower_.sums_.data() + static_cast<std::size_t>(open.node) * width();
+        all_hessian_ = hessian_of(all_, width());
         unsplit_ = score_unsplit();
         for (const auto& place : places_) {
             feature_ = static_cast<std::int32_t>(place.feature);
             sums_ = hist_ + place.start;
-            sum_of_bin_ = at_all_.data() + place.start / width_;
+            sum_of_bin_ = at_all_.data() + place.start / width();
             bins_ = &grower_.rows_.bins.feature(feature_);
             std::fill(first_.begin(), first_.end(), Slope{0});
             work();
         }
     }
+
+    std::size_t width() const { return kWidth != 0 ? kWidth : any_width_; }
 
     Slope* histogram_of(Open& open) {
         if (!open.histogram.empty()) return open.histogram.data() + first_sum_;
@@ -132,22 +143,22 @@ class BoostGrower::Search {
         return scratch_.data();
     }
 
-    const Slope* bin(int b) const { return sums_ + static_cast<std::size_t>(b) * width_; }
+    const Slope* bin(int b) const { return sums_ + static_cast<std::size_t>(b) * width(); }
     void add(const Slope* sums) {
-        for (std::size_t k = 0; k < width_; ++k) first_[k] += sums[k];
+        for (std::size_t k = 0; k < width(); ++k) first_[k] += sums[k];
     }
     void subtract(const Slope* sums) {
-        for (std::size_t k = 0; k < width_; ++k) first_[k] -= sums[k];
+        for (std::size_t k = 0; k < width(); ++k) first_[k] -= sums[k];
     }
 
     bool is_empty(const Slope* sums) const {
-        return std::all_of(sums, sums + width_, [](Slope sum) { return sum == 0; });
+        return std::all_of(sums, sums + width(), [](Slope sum) { return sum == 0; });
     }
 
     void try_codes() {
         for (int b = 0; b < static_cast<int>(bins_->edge.size()); ++b) {
             if (is_empty(bin(b))) continue;
-            std::copy_n(bin(b), width_, first_.begin());
+            std::copy_n(bin(b), width(), first_.begin());
             consider(b, false);
         }
     }
@@ -160,7 +171,7 @@ class BoostGrower::Search {
             add(bin(b));
             // If no value is missing here, missing ones go to the side of larger weight in
             // prediction.
-            consider(b, missing || 2.0 * hessian_of(first_.data(), width_) < all_hessian_);
+            consider(b, missing || 2.0 * hessian_of(first_.data(), width()) < all_hessian_);
             if (!missing) continue;
             add(missing);
             consider(b, false);
@@ -176,14 +187,14 @@ class BoostGrower::Search {
     }
 
     bool leaves_enough() const {
-        const double hessian = hessian_of(first_.data(), width_);
+        const double hessian = hessian_of(first_.data(), width());
         return hessian >= grower_.min_hessian_ && all_hessian_ - hessian >= grower_.min_hessian_;
     }
 
     void add_codes() {
         for (int b = 0; b < static_cast<int>(bins_->edge.size()); ++b) {
             if (is_empty(bin(b))) continue;
-            std::copy_n(bin(b), width_, first_.begin());
+            std::copy_n(bin(b), width(), first_.begin());
             const double gain = gain_or_none();
             sum_of_bin_[b].with_second += gain;
             sum_of_bin_[b].with_first += gain;
@@ -198,7 +209,7 @@ class BoostGrower::Search {
         for (int b = 0; b < static_cast<int>(bins_->edge.size()); ++b) {
             if (b == 0 || !is_empty(bin(b))) {
                 add(bin(b));
-                now.hessian = hessian_of(first_.data(), width_);
+                now.hessian = hessian_of(first_.data(), width());
                 now.with_second = now.with_first = gain_or_none();
                 if (missing) {
                     add(missing);
@@ -234,7 +245,7 @@ class BoostGrower::Search {
     // added before they are divided.
     double score_unsplit() const {
         double score = 0.0;
-        for (std::size_t k = 0; k < width_; ++k) {
+        for (std::size_t k = 0; k < width(); ++k) {
             const double g = first_slope(all_[k]);
             score += g * g / (second_slope(all_[k]) + grower_.l2_);
         }
@@ -242,26 +253,27 @@ class BoostGrower::Search {
     }
     double score_split() {
         const double l2 = grower_.l2_;
-        for (std::size_t k = 0; k < width_; ++k) {
+        for (std::size_t k = 0; k < width(); ++k) {
             const auto first = first_[k], rest = all_[k] - first;
             const double g = first_slope(first), h = second_slope(first) + l2;
             const double other_g = first_slope(rest), other_h = second_slope(rest) + l2;
             quotient_[k] = (g * g * other_h + other_g * other_g * h) / (h * other_h);
         }
         double score = 0.0;
-        for (std::size_t k = 0; k < width_; ++k) score += quotient_[k];
+        for (std::size_t k = 0; k < width(); ++k) score += quotient_[k];
         return score;
     }
 
     const BoostGrower& grower_;
     std::vector<HistogramPlace> places_;  // from the first sum of these features
-    std::size_t width_;
+    std::size_t any_width_;
     std::size_t first_sum_, n_sums_;  // the part of a histogram that the features have
     Tally tally_;
-    std::vector<Slope> scratch_, first_;
-    std::vector<double> quotient_;
-    Slope* hist_ = nullptr;     // of the node searched now
-    std::int32_t feature_ = 0;  // searched now
+    std::vector<Slope> scratch_;
+    OfScores<Slope> first_{};      // summed up so far
+    OfScores<double> quotient_{};  // of the split considered now
+    Slope* hist_ = nullptr;        // of the node searched now
+    std::int32_t feature_ = 0;     // searched now
     const Slope* sums_ = nullptr;
     const BoostBins::FeatureBins* bins_ = nullptr;
     const Slope* all_ = nullptr;

@@ -250,13 +250,19 @@ void BoostGrower::bound_values(const Open& parent, std::span<Open> children,
 
 // The best splits of nodes, siblings side by side; of symmetric trees one for all of them.
 void BoostGrower::find_splits(std::span<Open> open) const {
+    width_ == 1 ? find_splits_of_width<1>(open) : find_splits_of_width<0>(open);
+}
+
+template <int kWidth>
+void BoostGrower::find_splits_of_width(std::span<Open> open) const {
     const auto groups = group_features();
     const auto n_groups = static_cast<std::int64_t>(groups.size()) - 1;
     std::vector<Split> found(static_cast<std::size_t>(n_groups) * open.size());
     parallel_for(n_groups, task_->n_threads, [&](std::int64_t g) {
         const bool is_last = groups[g + 1] == places_.size();
-        Search search(*this, std::span(places_).subspan(groups[g], groups[g + 1] - groups[g]),
-                      is_last ? histogram_size_ : places_[groups[g + 1]].start);
+        Search<kWidth> search(*this,
+                              std::span(places_).subspan(groups[g], groups[g + 1] - groups[g]),
+                              is_last ? histogram_size_ : places_[groups[g + 1]].start);
         auto* own = found.data() + static_cast<std::size_t>(g) * open.size();
         const auto find = [&](std::size_t i) {
             if (rules_.symmetric)

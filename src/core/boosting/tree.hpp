@@ -149,6 +149,7 @@ class BoostGrower {
             return first + (second[bin >> 6] >> (bin & 63) & 1);
         }
     };
+    template <int kWidth>
     class Search;
 
     static bool gains_less(const Open& a, const Open& b);
@@ -167,6 +168,8 @@ class BoostGrower {
     void bound_values(const Open& parent, std::span<Open> children, BoostTree& tree) const;
     std::vector<std::size_t> group_features() const;
     void find_splits(std::span<Open> open) const;
+    template <int kWidth>
+    void find_splits_of_width(std::span<Open> open) const;
     void give_histograms(Histogram parent, std::span<Open> children);
     ForestNode to_node(const Split& split, std::int32_t first) const;
     std::size_t part(std::span<std::int32_t> rows, const Split& split);

@@ -151,7 +151,7 @@ class LimitedBfgs {
     };
 
     static double dot(const std::vector<double>& a, const std::vector<double>& b) {
-        return priorwise::dot(a.data(), b.data(), static_cast<std::int32_t>(a.size()));
+        return sum_products(a.data(), b.data(), a.size());
     }
 
     void remember(const std::vector<double>& from, const std::vector<double>& to,
@@ -174,13 +174,13 @@ class LimitedBfgs {
         std::vector<double> along(steps_.size());
         for (std::size_t j = steps_.size(); j-- > 0;) {
             along[j] = dot(steps_[j].s, q) / steps_[j].sy;
-            for (std::size_t i = 0; i < q.size(); ++i) q[i] -= along[j] * steps_[j].y[i];
+            add_scaled(steps_[j].y.data(), -along[j], q.size(), q.data());
         }
         const double scale = start_scale();
         for (std::size_t i = 0; i < q.size(); ++i) q[i] *= scale * start_inverse_[i];
         for (std::size_t j = 0; j < steps_.size(); ++j) {
             const double back = dot(steps_[j].y, q) / steps_[j].sy;
-            for (std::size_t i = 0; i < q.size(); ++i) q[i] += (along[j] - back) * steps_[j].s[i];
+            add_scaled(steps_[j].s.data(), along[j] - back, q.size(), q.data());
         }
         return q;
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 // A function with PRIORWISE_WIDE is compiled twice where that is possible, for processors of x86-64
 // with 32-byte registers and for all others; which one runs is found when the library is loaded.
@@ -14,6 +15,13 @@
 #define PRIORWISE_WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define PRIORWISE_WIDE
+#endif
+
+// What such a function calls is compiled with it only if it becomes a part of it.
+#ifdef __GNUC__
+#define PRIORWISE_INLINE [[gnu::always_inline]] inline
+#else
+#define PRIORWISE_INLINE inline
 #endif
 
 namespace priorwise {
@@ -26,7 +34,7 @@ using Eight [[gnu::vector_size(32)]] = float;
 using Eight = std::array<float, 8>;
 #endif
 
-inline void add_products(const float* a, const float* b, Eight& sums) {
+PRIORWISE_INLINE void add_products(const float* a, const float* b, Eight& sums) {
 #ifdef __GNUC__
     Eight one, other;
     std::memcpy(&one, a, sizeof one);
@@ -37,10 +45,10 @@ inline void add_products(const float* a, const float* b, Eight& sums) {
 #endif
 }
 
-// The inner product of two rows of numbers.
-// Eight sums side by side, which a compiler turns into wide instructions.
+// The inner product of two rows of numbers: eight sums side by side, which a compiler turns into
+// wide instructions.
 template <class T>
-T dot(const T* a, const T* b, std::int32_t n) {
+PRIORWISE_INLINE T dot(const T* a, const T* b, std::int32_t n) {
     T sums[8] = {};
     std::int32_t i = 0;
     for (; i + 8 <= n; i += 8)
@@ -49,6 +57,10 @@ T dot(const T* a, const T* b, std::int32_t n) {
     return ((sums[0] + sums[4]) + (sums[1] + sums[5])) +
            ((sums[2] + sums[6]) + (sums[3] + sums[7]));
 }
+
+// The same for long rows, and to[i] += scale * from[i].
+double sum_products(const double* a, const double* b, std::size_t n);
+void add_scaled(const double* from, double scale, std::size_t n, double* to);
 
 // Adds up weight x (linear + log(factor)) with factors from 1 to 1e100. Logarithms are slow: for
 // weights of one, the logarithm of the product of many factors is taken.
@@ -79,7 +91,7 @@ class LogSum {
 //
 // and exp(r) by its Taylor series of degree 13. The same operations in the same order for every
 // x, so that the result does not depend on the place of x in an array.
-inline double exp_of_minus(double x) {
+PRIORWISE_INLINE double exp_of_minus(double x) {
     // The bits of numbers above zero are in the order of the numbers. Comparing them as whole
     // numbers, unlike comparing the numbers, leaves the loop free of branches.
     constexpr auto kLargest = std::bit_cast<std::int64_t>(708.0);
@@ -110,5 +122,8 @@ inline double exp_of_minus(double x) {
     const auto exponent = std::bit_cast<std::uint64_t>(shifted) << 52;
     return std::bit_cast<double>(std::bit_cast<std::uint64_t>(series) + exponent);
 }
+
+// Numbers x >= 0 become exp(-x).
+void exponentiate_minus(std::span<double> x);
 
 }  // namespace priorwise

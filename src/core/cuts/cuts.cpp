@@ -69,4 +69,21 @@ void cut_table(std::span<const CutFeature> features, const double* values, std::
     });
 }
 
+std::int64_t nearest_boundary(const RankedValues& ranked, const CutQuantile& cut) {
+    const auto first = ranked.starts[cut.feature], last = ranked.starts[cut.feature + 1] - 1;
+    const double* below = ranked.below.data();
+    const auto weight_up_to = [&](std::int64_t i) {
+        return cut.of_rows ? below[i] : static_cast<double>(i - first + 1);
+    };
+    const double ideal = cut.quantile * weight_up_to(last);
+    // All the weight is no boundary between two values.
+    auto above = cut.of_rows ? std::lower_bound(below + first, below + last, ideal) - below
+                             : first + static_cast<std::int64_t>(std::ceil(ideal)) - 1;
+    above = std::clamp(above, first, last - 1);
+    const auto lower = std::max(above - 1, first);
+    const bool is_lower =
+        std::abs(weight_up_to(lower) - ideal) <= std::abs(weight_up_to(above) - ideal);
+    return is_lower ? lower : above;
+}
+
 }  // namespace priorwise

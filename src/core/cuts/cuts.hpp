@@ -28,6 +28,24 @@ struct CutFeature {
 void cut_table(std::span<const CutFeature> features, const double* values, std::int64_t n_rows,
                std::int32_t* codes, int n_threads);
 
+// The distinct values of several features, one feature behind the other: that at place f begins at
+// starts[f], and below[i] is the weight of the feature's rows up to its value i.
+struct RankedValues {
+    std::span<const double> below;
+    std::span<const std::int64_t> starts;
+};
+
+// A quantile of the rows of a feature, or of its distinct values.
+struct CutQuantile {
+    std::int64_t feature;
+    double quantile;
+    bool of_rows;
+};
+
+// The value behind which the boundary between two values lies that is nearest to a quantile, the
+// lower one of equals. The feature has at least two values. O(log values).
+std::int64_t nearest_boundary(const RankedValues& ranked, const CutQuantile& cut);
+
 enum class CutRule {
     mdl,          // best cut, top down, while Eq. 37 accepts it
     random_mdl,   // a cut drawn by its gain above the threshold (Algorithm 11)

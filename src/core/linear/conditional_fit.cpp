@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "common/bfgs.hpp"
 #include "common/fast_sums.hpp"
 #include "common/interrupt.hpp"
+#include "linear/two_classes.hpp"
 
 namespace priorwise {
 namespace {
@@ -23,7 +25,32 @@ PRIORWISE_WIDE void add_outer_product(const double* __restrict deviation, std::s
     }
 }
 
-enum class Derivatives { kGradient, kDiagonal, kHessian };
+// The inner product of coefficients with the features of each class, which lie one after the other.
+PRIORWISE_WIDE void dot_classes(std::span<const float> coefficient, const float* features,
+                                std::span<double> products) {
+    const auto n = static_cast<std::int32_t>(coefficient.size());
+    for (auto& product : products) {
+        product = dot(coefficient.data(), features, n);
+        features += n;
+    }
+}
+
+// The scores of classes become probabilities; returns log p of one of them.
+PRIORWISE_WIDE double take_softmax(std::span<double> score, std::size_t y) {
+    double largest = score[0], sum = 0.0;
+    for (const double one : score) largest = std::max(largest, one);
+    const double own = score[y] - largest;
+    for (auto& one : score) one = exp_of_minus(largest - one);
+    for (const double one : score) sum += one;
+    for (auto& one : score) one /= sum;
+    return own - std::log(sum);
+}
+
+// The sum gains scale x terms.
+PRIORWISE_WIDE void add_terms(double scale, const float* terms, std::int32_t n,
+                              double* __restrict sum) {
+    for (std::int32_t i = 0; i < n; ++i) sum[i] += scale * terms[i];
+}
 
 class ConditionalFit {
   public:
@@ -38,7 +65,9 @@ class ConditionalFit {
           score_(static_cast<std::size_t>(rows.n_classes)),
           mean_(n_),
           deviation_(n_),
-          coefficient_(static_cast<std::size_t>(rows.n_features)) {}
+          coefficient_(static_cast<std::size_t>(rows.n_features)) {
+        if (rows.n_classes == 2) two_classes_.emplace(rows);
+    }
 
     std::vector<double> fit(double tolerance) {
         if (n_ <= kMaxNewton)
@@ -87,9 +116,22 @@ class ConditionalFit {
     // The cost at the parameters; fills gradient_, diagonal_ and the lower half of hessian_ if
     // asked to.
     double add_up(std::span<const double> at, Derivatives derivatives) {
+        double cost = two_classes_
+                          ? two_classes_->add_up(at, derivatives, gradient_, diagonal_, hessian_)
+                          : add_rows(at, derivatives);
+        for (std::size_t i = 0; i < n_; ++i) {
+            const double off = at[i] - ridge_.centre[i];
+            cost += 0.5 * ridge_.penalty[i] * off * off;
+            gradient_[i] += ridge_.penalty[i] * off;
+            diagonal_[i] += ridge_.penalty[i];
+            if (derivatives == Derivatives::kHessian) hessian_[i * n_ + i] += ridge_.penalty[i];
+        }
+        return cost;
+    }
+
+    double add_rows(std::span<const double> at, Derivatives derivatives) {
         asked_ = derivatives;
-        for (std::size_t p = 0; p < coefficient_.size(); ++p)
-            coefficient_[p] = static_cast<float>(at[p]);
+        std::copy_n(at.begin(), coefficient_.size(), coefficient_.begin());
         std::ranges::fill(gradient_, 0.0);
         std::ranges::fill(diagonal_, 0.0);
         if (asked_ == Derivatives::kHessian) std::ranges::fill(hessian_, 0.0);
@@ -104,13 +146,6 @@ class ConditionalFit {
             else
                 add_row(row, weight);
         }
-        for (std::size_t i = 0; i < n_; ++i) {
-            const double off = at[i] - ridge_.centre[i];
-            cost += 0.5 * ridge_.penalty[i] * off * off;
-            gradient_[i] += ridge_.penalty[i] * off;
-            diagonal_[i] += ridge_.penalty[i];
-            if (asked_ == Derivatives::kHessian) hessian_[i * n_ + i] += ridge_.penalty[i];
-        }
         return cost;
     }
 
@@ -120,18 +155,10 @@ class ConditionalFit {
 
     // score_ becomes the probabilities of the classes; returns log p of the row's class.
     double score_row(std::int64_t row, std::span<const double> at) {
-        double largest = -1e300;
-        for (std::int32_t y = 0; y < rows_.n_classes; ++y) {
-            const float* f = features(row, y);
-            score_[y] = rows_.offset[y] + at[rows_.n_features + y] +
-                        dot(coefficient_.data(), f, rows_.n_features);
-            largest = std::max(largest, score_[y]);
-        }
-        const double own = score_[rows_.y[row]] - largest;
-        double sum = 0.0;
-        for (auto& s : score_) sum += s = std::exp(s - largest);
-        for (auto& s : score_) s /= sum;
-        return own - std::log(sum);
+        dot_classes(coefficient_, features(row, 0), score_);
+        for (std::int32_t y = 0; y < rows_.n_classes; ++y)
+            score_[y] += rows_.offset[y] + at[rows_.n_features + y];
+        return take_softmax(score_, static_cast<std::size_t>(rows_.y[row]));
     }
 
     // gradient += sum_y (p_y - [y is the row's]) f_y.
@@ -141,30 +168,19 @@ class ConditionalFit {
             // The term of a class of nearly zero probability is negligible.
             if (std::abs(miss) < 1e-7 * weight) continue;
             const float* f = features(row, y);
-            for (std::int32_t p = 0; p < rows_.n_features; ++p) gradient_[p] += miss * f[p];
+            add_terms(miss, f, rows_.n_features, gradient_.data());
             gradient_[rows_.n_features + y] += miss;
         }
     }
 
     // The same, and
-    // hessian += sum_y p_y (f_y - mean)(f_y - mean)^T, of two classes just one term.
+    // hessian += sum_y p_y (f_y - mean)(f_y - mean)^T.
     void add_row(std::int64_t row, double weight) {
         const auto own = rows_.y[row];
-        if (rows_.n_classes == 2) {
-            const float* f0 = features(row, 0);
-            const float* f1 = features(row, 1);
-            for (std::int32_t p = 0; p < rows_.n_features; ++p) deviation_[p] = f1[p] - f0[p];
-            deviation_[rows_.n_features] = -1.0;
-            deviation_[rows_.n_features + 1] = 1.0;
-            add_curvature(weight * score_[0] * score_[1]);
-            const double miss = weight * (score_[1] - (own == 1 ? 1.0 : 0.0));
-            for (std::size_t i = 0; i < n_; ++i) gradient_[i] += miss * deviation_[i];
-            return;
-        }
         std::ranges::fill(mean_, 0.0);
         for (std::int32_t y = 0; y < rows_.n_classes; ++y) {
             const float* f = features(row, y);
-            for (std::int32_t p = 0; p < rows_.n_features; ++p) mean_[p] += score_[y] * f[p];
+            add_terms(score_[y], f, rows_.n_features, mean_.data());
             mean_[rows_.n_features + y] = score_[y];
         }
         for (std::int32_t y = 0; y < rows_.n_classes; ++y) {
@@ -223,6 +239,7 @@ class ConditionalFit {
     Derivatives asked_ = Derivatives::kGradient;
     std::vector<double> value_, gradient_, hessian_, diagonal_, score_, mean_, deviation_;
     std::vector<float> coefficient_;
+    std::optional<TwoClassSums> two_classes_;
 };
 
 }  // namespace

@@ -61,4 +61,8 @@ struct LogisticRows {
 void fit_logistic(const LogisticRows& rows, const std::int32_t* fold, std::int32_t held,
                   double penalty, double tolerance, std::span<double> weights);
 
+// proba[row][y] of some of the rows by the weights given, O(classes x (indices + values)) a row.
+void predict_logistic(const LogisticRows& rows, std::span<const std::int64_t> some,
+                      std::span<const double> weights, double* proba);
+
 }  // namespace priorwise

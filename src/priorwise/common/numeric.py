@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from priorwise import _core
+
 MAX_WHOLE_NUMBER = 2**sys.float_info.mant_dig
 """Largest whole number up to which doubles tell all of them apart, and sums of whole weights are
 exact."""
@@ -42,11 +44,7 @@ def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
     >>> softmax(np.array([[0.0, -1e6, -np.inf]]))
     array([[1.00000000e+000, 2.22507386e-308, 0.00000000e+000]])
     """
-    gap = np.subtract(scores, scores.max(axis=1, keepdims=True), dtype=np.float64)
-    np.maximum(gap, np.log(LEAST_PROBABILITY), out=gap, where=np.isfinite(gap))
-    proba = np.exp(gap)
-    proba /= proba.sum(axis=1, keepdims=True)
-    return np.asarray(proba)
+    return _core.softmax(np.ascontiguousarray(scores, dtype=np.float64))
 
 
 def safe_log(probabilities: NDArray[Any]) -> NDArray[np.float64]:

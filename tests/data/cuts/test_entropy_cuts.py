@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from priorwise import _core
 from priorwise.data.columns import RankedValues, ValueCounts
+from priorwise.data.cuts.discretise import nearest_boundary
 from priorwise.data.cuts.entropy_cuts import MDLPDiscretizer, TreeDiscretizer, entropy_cut_points
 from priorwise.data.cuts.names import draw_mdlp_cut_points, draw_quantile_cut_points
 from reference import entropy_cuts as slow
@@ -171,6 +173,20 @@ def test_half_of_the_quantile_cuts_ignore_a_spike():
     cuts = [draw_quantile_cut_points(count_values(values), rng)[0] for _ in range(50)]
     beyond = np.concatenate(cuts) > 1.0
     assert beyond.mean() > 0.3
+
+
+def test_the_boundary_nearest_to_a_quantile_is_that_of_its_slow_twin(rng):
+    values = [np.sort(rng.choice(500, n, replace=False)).astype(float) for n in (2, 3, 40, 200)]
+    weights = [rng.integers(1, 9, len(own)).astype(float) for own in values]
+    starts = np.cumsum([0, *map(len, values)])
+    feature = rng.integers(0, len(values), 600)
+    quantile = np.append(rng.random(598), [0.0, 1.0])
+    of_rows = rng.integers(0, 2, 600, dtype=np.uint8)
+    below = np.concatenate([np.cumsum(own) for own in weights])
+    found = _core.nearest_boundaries(below, starts, feature, quantile, of_rows)
+    for f, q, by_rows, place in zip(feature, quantile, of_rows, found, strict=True):
+        own = np.cumsum(weights[f] if by_rows else np.ones(len(values[f])))
+        assert place == starts[f] + nearest_boundary(own, np.array([q * own[-1]]))[0]
 
 
 def test_bins_out_of_order_are_refused():

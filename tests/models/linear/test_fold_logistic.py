@@ -13,6 +13,7 @@ from priorwise.models.linear.fold_logistic import (
     count_folds,
 )
 from priorwise.steps.linear.design import Design
+from reference.linear.logistic import log_probabilities
 
 
 @pytest.mark.parametrize("tolerance", [1e-3, 3e-4])
@@ -58,6 +59,30 @@ def test_a_turn_to_principal_axes_does_not_change_the_minimum(
     turned = axes.turn_back(fit(axes.turn(plain)), 2)
     predict = FoldLogistic(plain, 2, 3, y, weight, fold, 1).predict
     np.testing.assert_allclose(predict(turned, fold), predict(fit(plain), fold), atol=2e-3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_values", [0, 3, 21])
+def test_each_row_is_predicted_by_the_weights_of_its_fold(
+    rng: np.random.Generator, n_classes: int, n_values: int
+) -> None:
+    n_rows, n_indicators = 50, 4
+    index = rng.integers(-1, n_indicators, size=(n_rows, 2)).astype(np.int32)
+    value = rng.normal(size=(n_rows, n_values)).astype(np.float32)
+    fold = rng.integers(-1, 4, size=n_rows).astype(np.int32)
+    y, weights = np.zeros(n_rows, np.int32), 9.0 * rng.normal(size=(3, n_classes, 5 + n_values))
+    proba, others = (
+        FoldLogistic(
+            Design(index, value), n_indicators, n_classes, y, None, fold, n_threads
+        ).predict(weights, fold)
+        for n_threads in (1, 2)
+    )
+    np.testing.assert_array_equal(proba, others)
+    assert np.isnan(proba[(fold < 0) | (fold == 3)]).all()
+    for held in range(3):
+        own = np.flatnonzero(fold == held)
+        expected = log_probabilities(weights[held], index[own], value[own])
+        np.testing.assert_allclose(np.log(proba[own]), expected, rtol=1e-4, atol=1e-4)
 
 
 def test_a_path_of_weights_is_extended_evenly_with_the_logarithm_of_the_penalty() -> None:

@@ -122,6 +122,17 @@ def test_cross_fitted_levels_equal_counting_without_the_block(rows: CodedRows) -
                     assert scores[row, y, level] == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_log_losses_are_summed_table_by_table(rng: np.random.Generator, n_classes: int) -> None:
+    joint = 30.0 * rng.normal(size=(3, 300, n_classes))
+    joint[0, 0, 0] = -1e6  # its probability is zero
+    y = rng.integers(0, n_classes, 300).astype(np.int32)
+    y[0] = 1
+    for weight in (np.ones(300), rng.integers(0, 3, 300).astype(np.float64)):
+        own = log_softmax(joint, axis=2)[:, np.arange(300), y]
+        np.testing.assert_allclose(_core.sum_log_losses(joint, y, weight), -own @ weight)
+
+
 # Few parameters are found by Newton steps, many by limited-memory BFGS.
 @pytest.mark.parametrize("n_features", [3, 150])
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -129,14 +140,14 @@ def test_cross_fitted_levels_equal_counting_without_the_block(rows: CodedRows) -
 def test_conditional_fit_finds_the_minimum_of_the_penalised_loss(
     rng: np.random.Generator, n_classes: int, weighted: bool, n_features: int
 ) -> None:
-    features = rng.normal(size=(60, n_classes, n_features)).astype(np.float32)
-    y = rng.integers(0, n_classes, 60).astype(np.int32)
-    offset, weight = rng.normal(size=n_classes), rng.random(60) * 2 if weighted else None
+    features = rng.normal(size=(150, n_classes, n_features)).astype(np.float32)
+    y = rng.integers(0, n_classes, 150).astype(np.int32)
+    offset, weight = rng.normal(size=n_classes), rng.random(150) * 2 if weighted else None
     centre = rng.normal(size=n_features + n_classes) / np.sqrt(n_features)
     penalty = rng.choice([0.5, 2.0, 5.0], size=n_features + n_classes)
 
     truth = y[:, None] == np.arange(n_classes)
-    row_weight = np.ones(60) if weight is None else weight
+    row_weight = np.ones(150) if weight is None else weight
 
     def cost(value: np.ndarray) -> tuple[float, np.ndarray]:
         score = offset + value[n_features:] + features @ value[:n_features]

@@ -11,20 +11,20 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from priorwise import LogLinearPool, NaiveBayesClassifier, SplineLogisticClassifier
-from priorwise.models.pool.weights import PoolWeights
+from priorwise.models.pool.weights import PoolWeights, stack_logs
 from priorwise.models.training_table import TrainingTable
 
 
 def pooled_probabilities(monkeypatch: pytest.MonkeyPatch) -> list[NDArray[np.float64]]:
     """Return a list that a later fit of a pool fills with what its members say out of fold."""
     given: list[NDArray[np.float64]] = []
-    fit = PoolWeights.fit
+    fit = PoolWeights.fit_and_judge
 
-    def note(probabilities: list[NDArray[np.float64]], *options: Any, **signs: Any) -> PoolWeights:
+    def note(probabilities: list[NDArray[np.float64]], *options: Any, **signs: Any) -> Any:
         given[:] = probabilities
         return fit(probabilities, *options, **signs)
 
-    monkeypatch.setattr(PoolWeights, "fit", note)
+    monkeypatch.setattr(PoolWeights, "fit_and_judge", note)
     return given
 
 
@@ -34,9 +34,14 @@ def opinion(rng: np.random.Generator, y: np.ndarray, knowledge: float) -> np.nda
     return np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
 
 
+def fit_weights(probabilities: list[NDArray[np.float64]], y: np.ndarray) -> PoolWeights:
+    logs, rows = stack_logs(probabilities)
+    return PoolWeights.fit(logs, y[rows])
+
+
 def test_a_member_that_knows_nothing_gets_no_weight(rng: np.random.Generator) -> None:
     y = rng.integers(0, 3, 3000).astype(np.int32)
-    found = PoolWeights.fit([opinion(rng, y, 2.0), opinion(rng, y, 0.0)], y)
+    found = fit_weights([opinion(rng, y, 2.0), opinion(rng, y, 0.0)], y)
     assert found.weight[0] > 0.8
     assert abs(found.weight[1]) < 0.1
 
@@ -44,7 +49,7 @@ def test_a_member_that_knows_nothing_gets_no_weight(rng: np.random.Generator) ->
 def test_two_independent_witnesses_are_multiplied(rng: np.random.Generator) -> None:
     # Of scores with unit noise the likelihood ratio is twice-knowledge scaled: both weigh alike.
     y = rng.integers(0, 3, 5000).astype(np.int32)
-    found = PoolWeights.fit([opinion(rng, y, 1.0), opinion(rng, y, 1.0)], y)
+    found = fit_weights([opinion(rng, y, 1.0), opinion(rng, y, 1.0)], y)
     assert found.weight.sum() > 1.2
     assert abs(found.weight[0] - found.weight[1]) < 0.15
 
@@ -65,10 +70,10 @@ def test_rows_without_an_opinion_are_left_out(rng: np.random.Generator) -> None:
     proba = opinion(rng, y, 1.0)
     gappy = proba.copy()
     gappy[:100] = np.nan
-    found = PoolWeights.fit([gappy], y)
-    alone = PoolWeights.fit([proba[100:]], y[100:])
+    found = fit_weights([gappy], y)
+    alone = fit_weights([proba[100:]], y[100:])
     np.testing.assert_array_equal(found.weight, alone.weight)
-    nothing = PoolWeights.fit([np.full((5, 3), np.nan)], y[:5])
+    nothing = fit_weights([np.full((5, 3), np.nan)], y[:5])
     np.testing.assert_array_equal(nothing.weight, [1.0])
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from priorwise import _core
 from priorwise.common.estimator import Estimator
 from priorwise.data.columns import RankedValues, ValueCounts, midpoints
 from priorwise.data.cuts.discretise import (
@@ -170,43 +171,10 @@ def draw_quantile_cut_points(
     by_rows = np.concatenate(coins) < 0.5
     # A feature with one value cannot be cut.
     kept = np.diff(counts.starts)[owner] >= 2
-    owner, quantiles, by_rows = owner[kept], quantiles[kept], by_rows[kept]
-    cuts = np.where(
-        by_rows, _cut_rows(counts, owner, quantiles), _cut_values(counts, owner, quantiles)
+    cuts = np.unique(
+        _core.nearest_boundaries(
+            counts.below, counts.starts, owner[kept], quantiles[kept], by_rows[kept].view(np.uint8)
+        )
     )
-    cuts = np.unique(counts.starts[owner] + cuts)
     points, ends = midpoints(counts.values, cuts), np.searchsorted(cuts, counts.starts)
     return [points[first:last] for first, last in pairwise(ends)]
-
-
-def _cut_rows(
-    counts: ValueCounts, owner: NDArray[np.intp], quantiles: NDArray[np.float64]
-) -> NDArray[np.intp]:
-    """Return after which value of its feature (`owner`) each quantile of the rows lies."""
-    starts, below = counts.starts, counts.below
-    first, last = starts[owner], starts[owner + 1] - 1
-    ideal = quantiles * below[last]
-    above = np.empty(len(owner), dtype=np.intp)
-    ends = np.searchsorted(owner, np.arange(counts.n_features + 1)).tolist()
-    for (begin, end), (low, high) in zip(pairwise(ends), pairwise(starts.tolist()), strict=True):
-        if begin < end:
-            above[begin:end] = low + below[low : high - 1].searchsorted(ideal[begin:end])
-    # The boundary nearest to the quantile; all the weight is no boundary between two values.
-    above = np.minimum(above, last - 1)
-    lower = np.maximum(above - 1, first)
-    is_lower = np.abs(below[lower] - ideal) <= np.abs(below[above] - ideal)
-    return np.where(is_lower, lower, above) - first
-
-
-def _cut_values(
-    counts: ValueCounts, owner: NDArray[np.intp], quantiles: NDArray[np.float64]
-) -> NDArray[np.intp]:
-    """Return after which value of its feature (`owner`) each quantile of the values lies.
-
-    The boundary nearest to it, as of `nearest_boundary` with one row at each value.
-    """
-    n_values = np.diff(counts.starts)[owner]
-    ideal = quantiles * n_values
-    above = np.clip(np.ceil(ideal).astype(np.intp) - 1, 0, n_values - 2)
-    lower = np.maximum(above - 1, 0)
-    return np.where(np.abs(lower + 1.0 - ideal) <= np.abs(above + 1.0 - ideal), lower, above)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise import _core
-from priorwise.common.numeric import Trials, gen_batches, half_decades, log_loss, softmax
+from priorwise.common.numeric import Trials, gen_batches, half_decades, log_loss
 from priorwise.counts.draws import N_FOLDS
 from priorwise.steps.linear.design import (
     BATCH_ROWS,
@@ -150,11 +150,9 @@ class FoldLogistic:
 
     def predict(self, weights: NDArray[np.float64], fold: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return probabilities of rows by the weights of their folds; NaN without such weights."""
-        scores = np.full((len(self.y), self.n_classes), np.nan)
-        for place, own in enumerate(weights):
-            rows = np.flatnonzero(fold == place)
-            scores[rows] = score(self.design.take(rows), own, self.n_indicators)
-        return softmax(scores)
+        return _core.predict_logistic(
+            self.design.index, self.design.value, self.n_indicators, fold, weights, self.n_threads
+        )
 
     def _fit(
         self,
@@ -222,12 +220,3 @@ def split_weights(
     padded = np.zeros((n_indicators + 1, len(weights)))
     padded[:-1] = weights[:, 1 : 1 + n_indicators].T
     return weights[:, 0], padded, weights[:, 1 + n_indicators :].T
-
-
-def score(design: Design, weights: NDArray[np.float64], n_indicators: int) -> NDArray[np.float64]:
-    """Return the scores of the classes; their softmax are the probabilities."""
-    intercept, indicators, values = split_weights(weights, n_indicators)
-    result = design.value @ values.astype(np.float32) + intercept
-    for column in design.index.T:
-        result += indicators[column]
-    return np.asarray(result)

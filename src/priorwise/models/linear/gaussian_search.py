@@ -171,7 +171,12 @@ class GaussianRows:
 
         The loss is convex in the powers: each is moved to its neighbour while the loss falls.
         """
-        parts = subtract_own(score, held.y), held.labels
+        # Classes come first here: sums of the classes of all rows are fast.
+        prior = np.ascontiguousarray(held.prior.T)
+        parts = [
+            np.ascontiguousarray(part.T) for part in (subtract_own(score, held.y), held.labels)
+        ]
+        weight = np.ones(len(held.y)) if held.weight is None else held.weight
         grids = [POWERS if part.any() else (1.0,) for part in parts]
         place = [
             grid.index(power if power in grid else 1.0)
@@ -179,13 +184,13 @@ class GaussianRows:
         ]
 
         def judge(places: list[int]) -> float:
-            gap = held.prior.copy()
+            gap = prior.copy()
             for grid, at, part in zip(grids, places, parts, strict=True):
                 if len(grid) > 1:
                     gap += grid[at] * part
-            most = gap.max(axis=1)
-            loss = most + np.log(np.exp(gap - most[:, None]).sum(axis=1))
-            return float(np.average(np.minimum(loss, MAX_LOSS), weights=held.weight))
+            most = gap.max(axis=0)
+            loss = most + np.log(np.exp(gap - most).sum(axis=0))
+            return float(weight @ np.minimum(loss, MAX_LOSS) / weight.sum())
 
         loss, before = judge(place), np.inf
         while loss < before:

@@ -278,8 +278,8 @@ def choose_min_rows(
         estimates.scores, weights.of_levels, estimates.context_rows, np.array(MIN_ROWS, float),
         log_prior + weights.intercept,
     )  # fmt: skip
-    judged = np.arange(joint.shape[1])
-    losses = _sum_losses(joint, scored.y[judged], scored.weights[judged])
+    judged = slice(joint.shape[1])
+    losses = _core.sum_log_losses(joint, scored.y[judged], scored.weights[judged])
     return float(MIN_ROWS[pick(losses, CONTEXT_TOLERANCE)])
 
 
@@ -317,33 +317,5 @@ def _choose_level(joint: NDArray[np.float64], scored: CodedRows, unseen: NDArray
 
     `joint` has the shape (n_levels, n_rows, n_classes).
     """
-    chosen = np.flatnonzero(unseen) if unseen.any() else np.arange(scored.n_rows)
-    return pick(_sum_losses(joint[:, chosen], scored.y[chosen], scored.weights[chosen]))
-
-
-def _sum_losses(
-    joint: NDArray[np.float64], y: NDArray[np.int32], weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the sum of log-losses of each table (rows, classes) of log joint probabilities.
-
-    All arrays have one dimension and one type: NumPy may crash where it finds no memory to
-    broadcast, to cast or to walk through others.
-    """
-    n_tables, n_rows, n_classes = joint.shape
-    by_class = joint.transpose(2, 0, 1).reshape(n_classes, -1)
-    top = by_class[0].copy()
-    for c in range(1, n_classes):
-        np.maximum(top, by_class[c], out=top)
-    total = np.zeros(len(top))
-    for c in range(n_classes):
-        above = by_class[c] - top
-        np.exp(above, out=above)
-        total += above
-    np.log(total, out=total)
-    total += top
-    own = np.tile(y.astype(np.intp), n_tables)
-    own *= len(top)
-    own += np.arange(len(top))
-    total -= by_class.ravel().take(own)
-    sums: NDArray[np.float64] = total.reshape(n_tables, n_rows) @ weight
-    return sums
+    weight = scored.weights * unseen if unseen.any() else scored.weights
+    return pick(_core.sum_log_losses(np.ascontiguousarray(joint), scored.y, weight))

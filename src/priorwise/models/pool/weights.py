@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ class PoolWeights:
     @classmethod
     def fit(
         cls,
-        probabilities: Sequence[NDArray[np.float64]],
+        logs: NDArray[np.float32],
         y: NDArray[np.int32],
         row_weight: NDArray[np.float64] | None = None,
         penalty: float = NUMBERS.penalty,
@@ -41,25 +41,22 @@ class PoolWeights:
         *,
         keep_signs: bool = False,
     ) -> PoolWeights:
-        """Maximise the conditional likelihood of rows that no member has seen.
+        """Maximise the conditional likelihood of rows that no member has seen, given `stack_logs`.
 
         Ridge penalties draw each weight towards 1 / 2, or less with many members (`_centre`), and
-        the intercepts towards zero: with few rows the pool is nearly a plain average of logs. Rows
-        with a NaN are left out. With `keep_signs` a member whose weight would be negative, the most
-        negative first, has the weight zero: a pool of monotone members is then monotone.
+        the intercepts towards zero: with few rows the pool is nearly a plain average of logs. With
+        `keep_signs` a member whose weight would be negative, the most negative first, has the
+        weight zero: a pool of monotone members is then monotone.
         """
-        n_classes, used = probabilities[0].shape[1], list(range(len(probabilities)))
-        known = np.flatnonzero(np.all([np.isfinite(p).all(axis=1) for p in probabilities], axis=0))
-        known = known[:: -(-len(known) // NUMBERS.weight_rows) or 1]
-        logs = np.stack([_log(p[known]) for p in probabilities], axis=2).astype(np.float32)
-        weight = np.zeros(len(probabilities))
+        _, n_classes, n_members = logs.shape
+        weight, used = np.zeros(n_members), list(range(n_members))
         while used:
             centre = np.append(np.full(len(used), _centre(len(used))), [0.0] * n_classes)
             fitted = _core.fit_conditional(
-                np.ascontiguousarray(logs[:, :, used]),
+                np.ascontiguousarray(logs if len(used) == n_members else logs[:, :, used]),
                 np.zeros(n_classes),
-                y[known],
-                None if row_weight is None else row_weight[known],
+                y,
+                row_weight,
                 centre,
                 np.repeat([penalty, intercept_penalty], [len(used), n_classes]),
             )
@@ -84,33 +81,37 @@ class PoolWeights:
 
         Where little more than the shares of the classes has a lower log-loss on the rows of the
         folds, as with few rows or features that tell nothing, the pool is shrunk towards these
-        shares: it gets that of `NUMBERS.shares` with the least loss.
+        shares: it gets that of `NUMBERS.shares` with the least loss. Rows with a NaN have NaN.
         """
-        shape = (len(NUMBERS.shares), *probabilities[0].shape)
-        held_out, losses = (
-            np.full(shape, np.nan),
-            np.zeros((len(NUMBERS.shares), int(folds.max()) + 1)),
-        )
+        logs, some = stack_logs(probabilities)
+        n_folds, n_classes = int(folds.max()) + 1, logs.shape[1]
+        weight, intercept = np.zeros((n_folds, len(probabilities))), np.zeros((n_folds, n_classes))
+        log_shares = np.zeros((n_folds, n_classes))
         for fold in np.unique(folds):
-            held, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            other_weight = None if row_weight is None else row_weight[others]
+            others, learnt = folds != fold, folds[some] != fold
             fitted = cls.fit(
-                [proba[others] for proba in probabilities], y[others], other_weight, *options,
+                logs[learnt], y[some[learnt]], _pick(row_weight, some[learnt]), *options,
                 keep_signs=keep_signs,
             )  # fmt: skip
-            log_shares = _log_class_shares(y[others], other_weight, shape[2])
-            score = fitted.score([proba[held] for proba in probabilities])
-            for i, share in enumerate(NUMBERS.shares):
-                held_out[i, held] = softmax(share * score + (1.0 - share) * log_shares)
-            known = held[np.isfinite(held_out[0, held, 0])]
-            weight = np.ones(len(known)) if row_weight is None else row_weight[known]
-            losses[:, fold] = -safe_log(held_out[:, known, y[known]]) @ weight
+            weight[fold], intercept[fold] = fitted.weight, fitted.intercept
+            log_shares[fold] = _log_class_shares(y[others], _pick(row_weight, others), n_classes)
+        score = intercept[folds]
+        for own, proba in zip(weight.T, probabilities, strict=True):
+            score += own[folds, None] * np.log(np.maximum(proba, NUMBERS.floor))
+        held_out = np.empty((len(NUMBERS.shares), *score.shape))
+        for place, share in enumerate(NUMBERS.shares):
+            held_out[place] = softmax(share * score + (1.0 - share) * log_shares[folds])
+        known = np.flatnonzero(np.isfinite(score[:, 0]))
+        loss = -safe_log(held_out[:, known, y[known]])
+        if row_weight is not None:
+            loss *= row_weight[known]
+        losses = np.stack([np.bincount(folds[known], own, minlength=n_folds) for own in loss])
         total = losses.sum(axis=1, keepdims=True)
         # The rows of a fold have no part in the choice of the share that they judge.
         by_others = _choose_share(total - losses)
-        fitted = cls.fit(probabilities, y, row_weight, *options, keep_signs=keep_signs)
-        log_shares = _log_class_shares(y, row_weight, shape[2])
-        shrunk = fitted.shrink(NUMBERS.shares[int(_choose_share(total)[0])], log_shares)
+        fitted = cls.fit(logs, y[some], _pick(row_weight, some), *options, keep_signs=keep_signs)
+        share = NUMBERS.shares[int(_choose_share(total)[0])]
+        shrunk = fitted.shrink(share, _log_class_shares(y, row_weight, n_classes))
         return shrunk, held_out[by_others[folds], np.arange(len(y))]
 
     def shrink(self, share: float, log_shares: NDArray[np.float64]) -> PoolWeights:
@@ -152,8 +153,23 @@ def _choose_share(losses: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.where(losses[-1] < losses[0], np.argmin(losses, axis=0), 0)
 
 
-def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.log(np.maximum(probabilities, NUMBERS.floor)))
+def stack_logs(
+    probabilities: Sequence[NDArray[np.float64]],
+) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+    """Return log probabilities (n_rows, n_classes, n_members) of rows that all members predict.
+
+    Of more than `weight_rows` of them, some at even distances. Also returns which rows they are.
+    """
+    known = np.flatnonzero(np.all([np.isfinite(p).all(axis=1) for p in probabilities], axis=0))
+    some = known[:: -(-len(known) // NUMBERS.weight_rows) or 1]
+    logs = np.empty((len(some), probabilities[0].shape[1], len(probabilities)), dtype=np.float32)
+    for member, proba in enumerate(probabilities):
+        logs[:, :, member] = np.log(np.maximum(proba[some], NUMBERS.floor))
+    return logs, some
+
+
+def _pick(row_weight: NDArray[np.float64] | None, rows: NDArray[Any]) -> NDArray[np.float64] | None:
+    return None if row_weight is None else row_weight[rows]
 
 
 @dataclass(frozen=True)
