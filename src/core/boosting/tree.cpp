@@ -179,7 +179,7 @@ BoostGrower::Open BoostGrower::add_node(std::span<std::int32_t> grown, std::int3
     steps_.push_back({0, static_cast<std::size_t>(node), {}});
     for (const auto sum : sums)
         tree.value.push_back(-rules_.rate * first_slope(sum) / (second_slope(sum) + l2_));
-    return {node, depth, grown, {}};
+    return {node, depth, grown};
 }
 
 // Part the rows of a node in place and add its children, unless one would have too little.

@@ -131,12 +131,12 @@ class BoostGrower {
     struct Open {
         std::int32_t node, depth;
         std::span<std::int32_t> grown;
-        Histogram histogram;
+        Histogram histogram{};
         bool is_alone = false;    // the root, or a node that the split of its level does not part
         bool is_counted = false;  // whether its histogram is filled
         double least = -std::numeric_limits<double>::infinity();  // bounds of its values
         double most = std::numeric_limits<double>::infinity();
-        Split split;
+        Split split{};
     };
     // Where a row goes from a node: the first child, or the second where the bit of the bin is set.
     // From a leaf it goes nowhere.
