@@ -53,19 +53,18 @@ NumpyVector<std::int64_t> nearest_boundaries(Vector<double> below, Vector<std::i
     check_size(of_rows.size(), feature.size(), "of_rows", "feature");
     std::vector<std::int64_t> boundary(feature.size());
     without_gil([&] {
-        bool rising = starts.size() > 0 && starts.data()[0] == 0 &&
-                      std::cmp_equal(starts.data()[starts.size() - 1], below.size());
+        bool rising = starts.size() > 0 && starts[0] == 0 &&
+                      std::cmp_equal(starts[starts.size() - 1], below.size());
         for (std::size_t f = 1; f < starts.size(); ++f)
-            rising = rising && starts.data()[f - 1] <= starts.data()[f];
+            rising = rising && starts[f - 1] <= starts[f];
         require(rising, "starts must rise from 0 to the number of values");
         for (std::size_t i = 0; i < boundary.size(); ++i) {
-            const auto f = feature.data()[i];
+            const auto f = feature[i];
             check_range(f, 0, static_cast<std::int64_t>(starts.size()) - 2, "feature");
-            require(starts.data()[f + 1] - starts.data()[f] >= 2,
-                    "feature must have two values at least");
-            const double q = quantile.data()[i];
+            require(starts[f + 1] - starts[f] >= 2, "feature must have two values at least");
+            const double q = quantile[i];
             require(q >= 0.0 && q <= 1.0, "quantile must lie in 0..1, got ", q);
-            boundary[i] = nearest_boundary({below, starts}, {f, q, of_rows.data()[i] != 0});
+            boundary[i] = nearest_boundary({below, starts}, {f, q, of_rows[i] != 0});
         }
     });
     return to_numpy(std::move(boundary));

@@ -100,22 +100,26 @@ NumpyMatrix predict_logistic_of(Matrix<std::int32_t> index, Matrix<float> value,
     without_gil([&] {
         check_codes(index, n_indicators, "index", -1, -1);
         check_finite(std::span<const double>(weights.data(), weights.size()), "weights");
+        struct Part {
+            std::size_t fold;
+            std::vector<std::int64_t> rows;
+        };
         constexpr std::size_t block = 1 << 9;
-        std::vector<std::vector<std::int64_t>> parts;  // of rows of the same fold
-        std::vector<std::size_t> fold_of_part;
-        for (std::size_t held = 0; held < weights.shape(0); ++held) {
-            for (std::size_t row = 0, n = 0; row < fold.size(); ++row) {
-                if (!std::cmp_equal(fold.data()[row], held)) continue;
-                if (n++ % block == 0) {
-                    parts.emplace_back();
-                    fold_of_part.push_back(held);
-                }
-                parts.back().push_back(static_cast<std::int64_t>(row));
+        std::vector<Part> parts;
+        std::vector<std::size_t> last(weights.shape(0));  // number of the last part of each fold; 0: none
+        for (std::size_t row = 0; row < fold.size(); ++row) {
+            if (fold[row] < 0 || std::cmp_greater_equal(fold[row], last.size())) continue;
+            const auto own = static_cast<std::size_t>(fold[row]);
+            if (last[own] == 0 || parts[last[own] - 1].rows.size() == block) {
+                parts.push_back({own, {}});
+                last[own] = parts.size();
             }
+            parts[last[own] - 1].rows.push_back(static_cast<std::int64_t>(row));
         }
         parallel_for(static_cast<std::int64_t>(parts.size()), n_threads, [&](std::int64_t i) {
-            const auto* own = weights.data() + fold_of_part[static_cast<std::size_t>(i)] * size;
-            predict_logistic(rows, parts[static_cast<std::size_t>(i)], {own, size}, proba.data());
+            const auto& part = parts[static_cast<std::size_t>(i)];
+            predict_logistic(rows, part.rows, {weights.data() + part.fold * size, size},
+                             proba.data());
         });
     });
     return to_numpy(std::move(proba), {fold.size(), n_classes});

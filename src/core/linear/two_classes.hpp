@@ -10,8 +10,10 @@ namespace priorwise {
 
 enum class Derivatives { kGradient, kDiagonal, kHessian };
 
-// With d = features[row][1] - features[row][0] and 1 behind them, and the score
-// z = offset[1] - offset[0] + coefficients . d: of two classes p(1) is 1 / (1 + exp(-z)).
+// p(1) is 1 / (1 + exp(-z)) with
+//
+//     z = offset[1] - offset[0] + intercept[1] - intercept[0] + coefficients . d,
+//     d = features[row][1] - features[row][0].
 class TwoClassSums {
   public:
     explicit TwoClassSums(const ConditionalRows& rows);
