@@ -106,7 +106,7 @@ NumpyMatrix predict_logistic_of(Matrix<std::int32_t> index, Matrix<float> value,
         };
         constexpr std::size_t block = 1 << 9;
         std::vector<Part> parts;
-        std::vector<std::size_t> last(weights.shape(0));  // number of the last part of each fold; 0: none
+        std::vector<std::size_t> last(weights.shape(0));  // of each fold, from 1 on; 0: none
         for (std::size_t row = 0; row < fold.size(); ++row) {
             if (fold[row] < 0 || std::cmp_greater_equal(fold[row], last.size())) continue;
             const auto own = static_cast<std::size_t>(fold[row]);
