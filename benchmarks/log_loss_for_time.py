@@ -233,7 +233,7 @@ def draw(summary: dict[str, tuple[float, float]], path: Path) -> None:
     """Draw log-loss over seconds."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    figure = Figure(figsize=(8.0, 4.4), layout="constrained")
     axes = figure.add_subplot()
     for name, (seconds, loss) in summary.items():
         own = name in EFFORTS
