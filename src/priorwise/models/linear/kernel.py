@@ -204,7 +204,8 @@ class NystromBasis:
         """Compute the basis of the kernel exp(-rate distance^2)."""
         kernel = find_kernel(landmarks, landmarks, rate)
         values, vectors = eigh(kernel.T, overwrite_a=True, check_finite=False, driver="evd")
-        kept = values > MIN_EIGENVALUE * values[-1]
+        # They are in ascending order.
+        kept = slice(np.searchsorted(values, MIN_EIGENVALUE * values[-1], side="right"), None)
         vectors = vectors[:, kept]
         vectors /= np.sqrt(values[kept])
         return cls(vectors, rate)

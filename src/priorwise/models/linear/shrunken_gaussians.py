@@ -109,19 +109,23 @@ class Moments:
         Also returns the place of each Gaussian of each table among all Gaussians.
         """
         level = np.concatenate([part.level for part in parts])
-        order = np.argsort(level, kind="stable")
-        place = np.argsort(order, kind="stable")
+        place = np.argsort(np.argsort(level, kind="stable"), kind="stable")
         places = np.split(place, np.cumsum([len(part.level) for part in parts])[:-1])
-        parent = [own[np.maximum(part.parent, 0)] for part, own in zip(parts, places, strict=True)]
+        n_values = parts[0].mean.shape[1]
         joined = cls(
-            np.concatenate([part.count for part in parts])[order],
-            np.concatenate([part.mean for part in parts])[order],
-            np.concatenate([part.scatter for part in parts])[order],
-            np.concatenate(parent)[order],
-            level[order],
+            np.empty(len(level)),
+            np.empty((len(level), n_values)),
+            np.empty((len(level), n_values, n_values)),
+            np.empty(len(level), dtype=np.intp),
+            np.sort(level),
             parts[0].n_classes,
             [],
         )
+        for part, own in zip(parts, places, strict=True):
+            joined.count[own] = part.count
+            joined.mean[own] = part.mean
+            joined.scatter[own] = part.scatter
+            joined.parent[own] = own[np.maximum(part.parent, 0)]
         return joined, [(own[1:] - len(parts)).astype(np.int32) for own in places]
 
     def place(self, parents: list[NDArray[np.int32]], n_rows: int) -> NDArray[np.int32]:
@@ -140,7 +144,9 @@ class Moments:
         covariance[:n_roots] += RIDGE * np.eye(n_values)
         for first, end in pairwise(starts[1:]):
             above = covariance[self.parent[first:end]]
-            covariance[first:end] += (1.0 - share[first:end, None, None]) * above
+            above *= 1.0 - share[first:end, None, None]
+            covariance[first:end] += above
+            del above
         covariance = covariance[n_roots:]
         diagonal = np.einsum("gii->gi", covariance).copy()
         covariance *= 0.0 if structure == "naive" else 1.0 - shrinkage.diagonal
@@ -187,20 +193,19 @@ class Moments:
 
 
 def _invert(covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return precisions and log determinants of Gaussians."""
-    inverse, log_det = np.empty_like(covariance), np.empty(len(covariance))
+    """Return precisions, in the place of the covariances, and log determinants of Gaussians."""
+    log_det = np.empty(len(covariance))
     for one, matrix in enumerate(covariance):
         root, failed = dpotrf(matrix.T)
         if failed:
             raise np.linalg.LinAlgError("a covariance must be positive definite")
         log_det[one] = 2.0 * np.log(root.diagonal()).sum()
         if root.size:  # LAPACK prints a message about a matrix of size zero.
-            inverse[one] = dpotri(root, overwrite_c=True)[0]
-    # LAPACK fills one half, the other is zero.
-    diagonal = np.einsum("gii->gi", inverse).copy()
-    inverse = inverse + inverse.swapaxes(1, 2)
-    np.einsum("gii->gi", inverse)[:] = diagonal
-    return inverse, log_det
+            # LAPACK fills one half, the other is zero.
+            half = dpotri(root, overwrite_c=True)[0]
+            np.add(half, half.T, out=matrix)
+            np.fill_diagonal(matrix, half.diagonal())
+    return covariance, log_det
 
 
 def _follow_tree(
