@@ -6,6 +6,7 @@
 
 #include "common/bfgs.hpp"
 #include "common/interrupt.hpp"
+#include "common/special.hpp"
 
 namespace priorwise {
 namespace {
@@ -67,16 +68,16 @@ void average_prunings(const TreeView& tree, const PruningPrior& prior, std::span
     const auto n_nodes = tree.parent.size();
     const auto& totals = tree.totals;
     const double share = prior.pseudo / tree.n_outcomes;
-    const double log_share_gamma = std::lgamma(share);
+    const double log_share_gamma = log_gamma(share);
     std::vector<double> log_stop(n_nodes);        // log (stop E^rate), then of the posterior
     std::vector<double> log_below(n_nodes, 0.0);  // log of the product over the children
     const auto leaf = find_leaves(tree);
     for (auto node = n_nodes; node-- > 0;) {
         poll_every<1024>(node);
-        double evidence = std::lgamma(prior.pseudo) - std::lgamma(totals[node] + prior.pseudo);
+        double evidence = log_gamma(prior.pseudo) - log_gamma(totals[node] + prior.pseudo);
         for (auto cell = tree.row_start[node]; cell < tree.row_start[node + 1]; ++cell)
             if (tree.counts[cell] > 0.0)
-                evidence += std::lgamma(tree.counts[cell] + share) - log_share_gamma;
+                evidence += log_gamma(tree.counts[cell] + share) - log_share_gamma;
         double log_weight = prior.rate * evidence;
         if (leaf[node]) {
             log_stop[node] = 0.0;
