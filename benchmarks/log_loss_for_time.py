@@ -48,7 +48,7 @@ from pool_numbers import LEAST_LOSS, Halves, read_sets
 from sklearn.model_selection import StratifiedKFold
 
 from priorwise.evaluation import cross_entropy
-from priorwise.models.pool.plan import EFFORTS
+from priorwise.models.pool.numbers import EFFORTS
 
 MIN_CLASS_ROWS = 10
 """Rows of rarer classes are left out: a search cannot hold some of them back."""

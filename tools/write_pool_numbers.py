@@ -9,19 +9,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from priorwise.models.pool.plan import EFFORTS, Effort, Origin, PoolNumbers
+from priorwise.models.pool.numbers import EFFORTS, Effort, Origin, PoolNumbers
 
 PAGE = Path(__file__).parents[1] / "docs/pool_numbers.md"
 
 HEAD = """# The numbers of the flagship
 
-`PriorwiseClassifier` plans its members and boosting by the numbers below, which stand in
-`src/priorwise/models/pool/plan.py`; this page is written from there. `benchmarks/pool_numbers.py`
-compares each with another value. **Log-loss** is that with the other value divided by that with the
-value in use, the geometric mean over the data sets whose plan the other value changes, with its
-standard error; above 1, the other value is worse. Differences of less than two standard errors say
-nothing. A number without a figure has not been compared: it changes only the plans of larger tables
-than those of the comparison.
+`PriorwiseClassifier` plans its members and boosting by the numbers below. They stand in
+`src/priorwise/models/pool/numbers.py`, from which this page is written, and
+`benchmarks/pool_numbers.py` compares each with another value. **Log-loss** is that with the other
+value divided by that with the value in use, the geometric mean over the data sets whose plan the
+other value changes, with its standard error; above 1, the other value is worse. Differences of less
+than two standard errors say nothing.
 """
 
 
@@ -38,14 +37,9 @@ def write_page() -> str:
     lines += ["| " + " | ".join(titles) + " |", "|---" * len(titles) + "|"]
     for part in fields(Effort):
         values = [getattr(one, part.name) for one in EFFORTS.values()]
-        if part.name != "boosting":
-            origin: Origin = part.metadata["origin"]
-            cells = [f"`{part.name}`", *map(_write, values), origin.meaning, *_compare(origin)]
-            lines.append("| " + " | ".join(cells) + " |")
-            continue
-        for name in ("depth", "rate", "max_rounds", "n_boosters", "max_leaves"):
-            cells = [_write(getattr(value, name)) for value in values]
-            lines.append(f"| `boosting.{name}` | " + " | ".join([*cells, *[""] * 5]) + " |")
+        origin: Origin = part.metadata["origin"]
+        cells = [f"`{part.name}`", *map(_write, values), origin.meaning, *_compare(origin)]
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 

@@ -12,7 +12,8 @@ from sklearn.naive_bayes import GaussianNB
 from priorwise import LogLinearPool, NaiveBayesClassifier, PriorwiseClassifier
 from priorwise.models.memory import TableSize
 from priorwise.models.pool.base import BasePool
-from priorwise.models.pool.plan import EFFORTS, NUMBERS, PoolNumbers, plan_members
+from priorwise.models.pool.numbers import EFFORTS, NUMBERS, Effort, PoolNumbers
+from priorwise.models.pool.plan import plan_members
 
 
 @pytest.mark.parametrize(
@@ -64,9 +65,13 @@ def test_members_change_at_the_numbers_of_the_table() -> None:
     assert names(n_rows=NUMBERS.kernel_scores // 3 + 1) == every - {"kernel"}
 
 
-def test_every_number_has_a_meaning_and_another_value() -> None:
-    for one in fields(PoolNumbers):
-        origin = one.metadata["origin"]
+@pytest.mark.parametrize("numbers", [NUMBERS, EFFORTS["balanced"]], ids=["numbers", "effort"])
+def test_every_number_was_compared_with_another_value(numbers: PoolNumbers | Effort) -> None:
+    for one in fields(numbers):
+        origin, value = one.metadata["origin"], getattr(numbers, one.name)
         assert origin.meaning
-        assert origin.instead != one.default
-        assert type(origin.instead) is type(one.default)
+        assert origin.instead != value
+        assert type(origin.instead) is type(value) or one.name == "n_folds"
+        assert origin.loss is not None
+        assert origin.data
+        assert origin.date

@@ -37,7 +37,8 @@ from priorwise.models.pool.members import (
     take_out_of_fold,
     take_step,
 )
-from priorwise.models.pool.plan import NUMBERS, PoolPlan
+from priorwise.models.pool.numbers import NUMBERS
+from priorwise.models.pool.plan import PoolPlan
 from priorwise.models.pool.unseen_rows import UnseenRows, plan_sizes
 from priorwise.models.pool.weights import ImportanceRows, ScoreReport
 from priorwise.models.training_table import TrainingTable, read_directions

@@ -8,7 +8,8 @@ from priorwise.common.validation import check_number
 from priorwise.models.memory import TableSize
 from priorwise.models.pool.base import BasePool
 from priorwise.models.pool.members import set_alike
-from priorwise.models.pool.plan import NUMBERS, PoolPlan
+from priorwise.models.pool.numbers import NUMBERS
+from priorwise.models.pool.plan import PoolPlan
 
 
 class LogLinearPool(BasePool):

@@ -18,12 +18,12 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from priorwise.common.numeric import log_loss, pick
 from priorwise.common.runtime import Deadline
-from priorwise.counts.draws import deal_into_folds
+from priorwise.counts.draws import N_FOLDS, deal_into_folds
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import READING_PARAMETERS
 from priorwise.models.base import TableClassifier
 from priorwise.models.correction import OffsetBoosting
-from priorwise.models.pool.plan import NUMBERS, PoolPlan
+from priorwise.models.pool.plan import PoolPlan
 from priorwise.models.pool.weights import PoolWeights
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.pool import Foreign, Reread
@@ -297,7 +297,7 @@ class JoinedMembers:
         """
         probabilities = list(held_out.values())
         generator = np.random.default_rng(options["seed"])
-        folds = deal_into_folds(table.y, NUMBERS.n_folds, generator, table.group)
+        folds = deal_into_folds(table.y, N_FOLDS, generator, table.group)
         weights, pooled = PoolWeights.fit_and_judge(
             probabilities, table.y, table.weight, folds, plan.penalty, plan.intercept_penalty,
             keep_signs=bool(options["monotone"]),

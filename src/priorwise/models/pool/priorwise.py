@@ -9,7 +9,8 @@ from priorwise.common.validation import check_choice, check_number
 from priorwise.models.memory import TableSize
 from priorwise.models.pool.base import BasePool
 from priorwise.models.pool.members import set_alike
-from priorwise.models.pool.plan import EFFORTS, PoolPlan, plan_members
+from priorwise.models.pool.numbers import EFFORTS
+from priorwise.models.pool.plan import PoolPlan, plan_members
 
 
 class PriorwiseClassifier(BasePool):

@@ -15,7 +15,7 @@ from priorwise.common.records import Record, number, part
 from priorwise.common.registered import with_registered_methods
 from priorwise.common.texts import ERROR, LOG_LOSS, RMSE
 from priorwise.data.tables import Columns
-from priorwise.models.pool.plan import NUMBERS
+from priorwise.models.pool.numbers import NUMBERS
 from priorwise.models.training_table import TrainingTable
 from priorwise.steps.pool import score_probabilities
 
