@@ -10,8 +10,8 @@
 
 // A function with PRIORWISE_WIDE is compiled twice where that is possible, for processors of x86-64
 // with 32-byte registers and for all others; which one runs is found when the library is loaded.
-// Both add up in the same order, without fused operations, so both give the same bits. What finds it
-// would run before the thread sanitizer is ready.
+// Both add up in the same order, without fused operations, so both give the same bits. What finds
+// it would run before the thread sanitizer is ready.
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_THREAD__)
 #define PRIORWISE_WIDE __attribute__((target_clones("avx2", "default")))
