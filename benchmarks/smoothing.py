@@ -57,7 +57,7 @@ def print_costs(tables: dict[str, CountTree]) -> None:
     print(f"{'table':16}{'rows':>9}{'nodes':>9}{'method':>14}{'ms':>10}{'us/node':>10}")
     for name, tree in tables.items():
         n_sweeps = max(20, 2_000_000 // tree.n_nodes)
-        rows = [("variational", HDP(), 1), ("m-branch", MBranch(), 1), ("hgs", HGS(), 1)]
+        rows = [("variational", HDP(), 1), ("m-branch", MBranch(), 1), ("hgs", HGS("optimised"), 1)]
         rows.append(("gibbs sweep", HDP("gibbs", n_iter=n_sweeps, n_burn_in=0), n_sweeps))
         for method, smoother, n in rows:
             took = seconds(lambda s=smoother, t=tree: s.smooth(t)) / n
@@ -100,7 +100,7 @@ def print_growth(largest: int) -> None:
 def print_threads(tree: CountTree) -> None:
     print("\nTwo threads against one, 16 trees")
     trees = [tree] * 16
-    smoothers: list[Smoother] = [HDP(), HDP("gibbs", n_iter=50, n_burn_in=0), HGS()]
+    smoothers: list[Smoother] = [HDP(), HDP("gibbs", n_iter=50, n_burn_in=0), HGS("optimised")]
     for smoother in smoothers:
         one = seconds(lambda s=smoother: smooth_trees(trees, s, n_jobs=1))
         two = seconds(lambda s=smoother: smooth_trees(trees, s, n_jobs=2))

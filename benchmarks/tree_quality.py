@@ -41,6 +41,7 @@ MODELS = {
     "m-estimate": c45(MEstimate(m=1.0)),
     "m-branch": c45("m-branch"),
     "hgs-published": c45(HGS("published")),
+    "hgs-optimised": c45(HGS("optimised")),
     "hgs": c45("hgs"),
     "hdp": c45("hdp"),
     "hdp-single": c45(HDP(tying="single")),
@@ -70,6 +71,8 @@ PAIRS = [
     ("hgs-published", "m-estimate"),
     ("hgs-published", "m-branch"),
     ("hgs-published", "hdp-single"),
+    ("hgs", "hgs-published"),
+    ("hgs", "hgs-optimised"),
     ("default", "hgs-published"),
     ("default", "forest10"),
     ("default", "rf10"),
@@ -79,7 +82,8 @@ PAIRS = [
 
 
 def clipped_log_loss(y: Any, proba: Any, *, labels: Any, sample_weight: Any = None) -> float:
-    column = np.searchsorted(labels, y)
+    # Classes that training did not have stand behind the others.
+    column = (np.asarray(y)[:, None] == np.asarray(labels)).argmax(axis=1)
     p = np.asarray(proba)[np.arange(len(column)), column]
     return float(-np.log(np.maximum(p, 1e-15)).mean())
 

@@ -82,7 +82,7 @@ def solve_for_ever() -> Work:
 def learn_weights_of_levels() -> Work:
     X, y = labels(1_000_000, 5, 16)
     tree = CountTree.from_rows(list(X.T), y, n_outcomes=4)
-    return lambda: HGS().smooth(tree)
+    return lambda: HGS("optimised").smooth(tree)
 
 
 def count_contexts() -> Work:

@@ -36,7 +36,7 @@ from priorwise import (
     SuperParentClassifier,
     TANClassifier,
 )
-from priorwise.smoothing import HDP
+from priorwise.smoothing import HDP, HGS
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,11 @@ FIXED_TREE = {
     "min_samples_leaf": 8,
 }  # fmt: skip
 
-SMOOTHERS = ["mle", "laplace", "m-estimate", "m-branch", "hgs"]
+SMOOTHERS: dict[str, Any] = {
+    **{name: name for name in ("mle", "laplace", "m-estimate", "m-branch")},
+    # Its default holds rows out.
+    "hgs": HGS("optimised"),
+}
 
 SETTINGS: dict[type, dict[str, Setting]] = {
     NaiveBayesClassifier: {
@@ -150,8 +154,8 @@ SETTINGS: dict[type, dict[str, Setting]] = {
             draws=True, tests_smoothing_only=True,
         ),
         **{
-            name: Setting(KDBClassifier(2, smoothing=name), tests_smoothing_only=True)
-            for name in SMOOTHERS
+            name: Setting(KDBClassifier(2, smoothing=one), tests_smoothing_only=True)
+            for name, one in SMOOTHERS.items()
         },
     },
     SelectiveKDBClassifier: {

@@ -172,7 +172,7 @@ def draw_smoother(rng: np.random.Generator) -> Smoother:
         lambda: hdp("variational"),
         lambda: hdp("gibbs"),
         lambda: hdp("gibbs"),
-        lambda: HGS(loss=str(rng.choice(["log", "squared"])), prior_sd=number()),
+        lambda: HGS("optimised", loss=str(rng.choice(["log", "squared"])), prior_sd=number()),
         lambda: HGS("depth", weight=number(), growth=number()),
         lambda: HGS("published", learning_rate=number(), tolerance=number()),
         LevelShrinkage,

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from priorwise import ConditionalTable
-from priorwise.smoothing import HDP, MEstimate
+from priorwise.smoothing import HDP, HGS, MEstimate
 from reference.smoothing import additive
 from reference.trees import count_rows
 
@@ -207,7 +207,7 @@ def test_weight_two_is_a_row_twice() -> None:
     doubled = pd.concat([frame, frame.iloc[:4]], ignore_index=True)
     weight = np.ones(15)
     weight[:4] = 2
-    for smoothing in ("hdp", "hgs", "m-branch", "laplace"):
+    for smoothing in ("hdp", HGS("optimised"), "m-branch", "laplace"):
         one = fit(frame, smoothing, sample_weight=weight)
         np.testing.assert_array_equal(one.probabilities_, fit(doubled, smoothing).probabilities_)
 

@@ -325,9 +325,9 @@ BAD_PARAMETERS = [
     (HDP(prior_rate=-2), r"prior_rate must be a number at least 1e-09 and at most 1e\+09, got -2"),
     (HDP("gibbs", n_iter=0), "n_iter must be a number at least 1, got 0"),
     (HDP("gibbs", n_burn_in=-1), "n_burn_in must be a number at least 0, got -1"),
-    (HGS("fast"), "mode must be one of 'optimised', 'published', 'depth', 'cv', got 'fast'"),
-    (HGS(loss="hinge"), "loss must be one of 'log', 'squared', got 'hinge'"),
-    (HGS(prior_sd=0), "prior_sd must be a number above 0, got 0"),
+    (HGS("fast"), "mode must be one of 'cv', 'optimised', 'published', 'depth', got 'fast'"),
+    (HGS("optimised", loss="hinge"), "loss must be one of 'log', 'squared', got 'hinge'"),
+    (HGS("optimised", prior_sd=0), "prior_sd must be a number above 0, got 0"),
     (HGS("published", learning_rate=0), r"learning_rate must be a number above 0\.0, got 0"),
     (HGS("published", tolerance=-1), r"tolerance must be a number above 0\.0, got -1"),
 ]

@@ -88,7 +88,7 @@ def test_optimised_weights_cost_less_on_tables_worth_smoothing(
 def test_weights_are_not_negative_and_tied_by_level(rng: np.random.Generator) -> None:
     for tree in grow_trees(rng):
         for loss in LOSSES:
-            alpha = HGS(loss=loss).weights(tree)
+            alpha = HGS("optimised", loss=loss).weights(tree)
             assert np.all(np.isfinite(alpha) & (alpha > 0))
             for level in range(tree.depth + 1):
                 assert np.ptp(alpha[tree.level == level]) == 0
@@ -117,7 +117,7 @@ def test_published_descent_ends_for_a_step_of_any_size(loss: str, rng: np.random
 
 def test_a_strong_prior_keeps_the_published_start(rng: np.random.Generator) -> None:
     tree = grow_trees(rng)[1]
-    np.testing.assert_allclose(HGS(prior_sd=1e-4).weights(tree), 1.0, atol=1e-3)
+    np.testing.assert_allclose(HGS("optimised", prior_sd=1e-4).weights(tree), 1.0, atol=1e-3)
 
 
 def test_kernel_rejects_weights_that_do_not_fit() -> None:

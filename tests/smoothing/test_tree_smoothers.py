@@ -70,7 +70,7 @@ def test_the_limits_of_shrinkage_are_frequencies_and_the_root():
     (PruningAverage(1.5), "rate must be a number above 0.0 and at most 1, got 1.5"),
     (PruningAverage(1.0, stop=1.0), "stop must be a number above 0.0 and below 1, got 1.0"),
     (BestOf(), "chosen by a model"),
-    (HGS("cv"), "mode must not be 'cv' to smooth a tree"),
+    (HGS(), "mode must be one of 'optimised', 'published', 'depth' to smooth a tree, got 'cv'"),
     (HGS("depth", growth=0.0), "growth must be a number above 0.0, got 0.0"),
     (BestOf([]), "at least one smoother"),
 ])  # fmt: skip
@@ -85,6 +85,7 @@ def test_the_best_of_several_offers_all_their_candidates():
     assert BestOf([Laplace()]).smooth(random_tree(0)).sum() > 0
     assert as_smoother("shrinkage").lam == "cv"
     assert as_smoother("pruning-average").rate == "cv"
+    assert as_smoother("hgs").mode == "cv"
 
 
 @pytest.mark.parametrize("smoother", [HierarchicalShrinkage("typo"), PruningAverage("typo")])
@@ -95,7 +96,7 @@ def test_candidates_of_an_unknown_word_are_an_error(smoother):
 
 @pytest.mark.parametrize("smoother", [
     MLE(), Laplace(), MEstimate(3.0), MBranch(), HierarchicalShrinkage(4.0), PruningAverage(0.5),
-    HGS(), HGS("published"), HGS("depth", weight=3.0, growth=0.5),
+    HGS("optimised"), HGS("published"), HGS("depth", weight=3.0, growth=0.5),
 ], ids=str)  # fmt: skip
 def test_shares_of_the_path_add_up_to_the_estimate(smoother):
     rng = np.random.default_rng(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from priorwise import _core
 from priorwise.common.docstrings import describe
@@ -12,6 +13,8 @@ from priorwise.counts import CountTree
 from priorwise.smoothing.additive import WEIGHT_CANDIDATES
 from priorwise.smoothing.base import TREE, Smoother, path_to
 
+MODES = ("optimised", "published", "depth")
+"""Modes that smooth a tree by themselves."""
 GROWTH_CANDIDATES = (0.5, 1.0, 2.0)
 LOG_WEIGHT_BOUNDS = (-7.0, 12.0)
 MAX_STEPS = 10_000
@@ -35,17 +38,18 @@ class HGS(Smoother, name="hgs"):
 
     Parameters
     ----------
-    mode : {"optimised", "published", "depth", "cv"}, default="optimised"
-        "published" is the gradient descent of the papers: one weight per node, which starts at 1
-        and stays between 0 and 1e12, a fixed step, and a stop when the cost falls by less than
-        `tolerance`, or after 10,000 steps. It stops at its first step on real data, so its weights
-        stay near 1. "optimised" finds one weight per level by a bounded quasi-Newton method on its
-        logarithm, between -7 and 12. "depth" learns nothing: the weight of a node at level l is
-        `weight` times `growth` to the power l, its logarithm cut off at -7 and 12. "cv" lets the
-        model choose among such weights on held-out rows, because leaving single rows out is too
-        optimistic about the leaves of a tree that was grown on the same rows.
+    mode : {"cv", "optimised", "published", "depth"}, default="cv"
+        "cv" lets the model choose on held-out rows, among the weights of "optimised" and 18
+        settings of "depth": leaving single rows out is too optimistic about the leaves of a tree
+        that was grown on the same rows. "optimised" finds one weight per level by a bounded
+        quasi-Newton method on its logarithm, between -7 and 12. "published" is the gradient descent
+        of the papers: one weight per node, which starts at 1 and stays between 0 and 1e12, a fixed
+        step, and a stop when the cost falls by less than `tolerance`, or after 10,000 steps. It
+        stops at its first step on real data, so its weights stay near 1. "depth" learns nothing:
+        the weight of a node at level l is `weight` times `growth` to the power l, its logarithm cut
+        off at -7 and 12.
     loss : {"log", "squared"}, default="log"
-        log2(1 / p) or (1 - p)^2 of a row's own outcome.
+        log2(1 / p) or (1 - p)^2 of a row's own outcome, which the descent and the optimiser lower.
     prior_sd : float, default=1.5
         Optimised mode: log alpha is drawn to 0, where the published descent starts, as if by a
         normal prior of this standard deviation. Its influence falls as 1 / rows; inf switches it
@@ -70,7 +74,7 @@ class HGS(Smoother, name="hgs"):
 
     def __init__(
         self,
-        mode: str = "optimised",
+        mode: str = "cv",
         *,
         loss: str = "log",
         prior_sd: float = 1.5,
@@ -111,12 +115,12 @@ class HGS(Smoother, name="hgs"):
         array of shape (n_nodes,)
             The weights, in rows.
         """
-        check_choice("mode", self.mode, ("optimised", "published", "depth", "cv"))
+        check_choice("mode", self.mode, ("cv", *MODES))
         check_choice("loss", self.loss, ("log", "squared"))
         if self.mode == "cv":
             raise ValueError(
-                "mode must not be 'cv' to smooth a tree: the weights are chosen by a model, "
-                "on rows the counts have not seen"
+                f"mode must be one of {', '.join(map(repr, MODES))} to smooth a tree, got 'cv', "
+                "which is chosen by a model, on rows the counts have not seen"
             )
         if self.mode == "published":
             return self._descend(tree)
@@ -132,11 +136,12 @@ class HGS(Smoother, name="hgs"):
     def candidates(self) -> list[Smoother]:
         if self.mode != "cv":
             return [self]
-        return [
+        by_depth = [
             HGS("depth", weight=weight, growth=growth)
             for weight in WEIGHT_CANDIDATES
             for growth in GROWTH_CANDIDATES
         ]
+        return [clone(self).set_params(mode="optimised"), *by_depth]
 
     def _descend(self, tree: CountTree) -> NDArray[np.float64]:
         step = check_number("learning_rate", self.learning_rate, above=0.0)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.metrics import log_loss
 
 from priorwise import ProbabilityForestClassifier, ProbabilityTreeClassifier
 from priorwise.smoothing import HGS, HierarchicalShrinkage, Smoother
@@ -257,6 +258,21 @@ def test_negative_weights_are_an_error_and_zero_weights_no_rows():
         tree.fit(X, y, sample_weight=-weight)
     with pytest.raises(ValueError, match="zero"):
         tree.fit(X, y, sample_weight=0 * weight)
+
+
+def test_hgs_chooses_its_weights_on_held_out_rows_by_default():
+    losses = np.zeros((8, 2))
+    for seed, loss in enumerate(losses):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(400, 8))
+        y = rng.random(400) < 1 / (1 + np.exp(-X[:, 0] - X[:, 1]))
+        for i, smoother in enumerate(("hgs", HGS("optimised"))):
+            tree = ProbabilityTreeClassifier(smoother, criterion="gain-ratio", random_state=0)
+            tree.fit(X[:200], y[:200])
+            assert tree.smoothing_.mode in ("optimised", "depth")
+            loss[i] = log_loss(y[200:], tree.predict_proba(X[200:]))
+    chosen, optimised = losses.mean(axis=0)
+    assert chosen < 0.96 * optimised
 
 
 def test_published_hgs_is_an_option():

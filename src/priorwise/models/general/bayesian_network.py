@@ -297,7 +297,10 @@ class BayesianNetwork(NetworkQueries, Estimator):
         if isinstance(self.smoothing, str) and isinstance(smoother, HDP):
             smoother.set_params(prior="network")
         if len(smoother.candidates()) > 1:
-            raise ValueError(f"smoothing must have numbers as parameters, got {smoother!r}")
+            raise ValueError(
+                "smoothing must have no parameter that is 'cv', which holds rows out of learning, "
+                f"got {smoother!r}: give it numbers, or HGS the mode 'optimised'"
+            )
         return smoother
 
 
