@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from sklearn.base import BaseEstimator
 
 from priorwise.common.docstrings import complete_docstrings
-from priorwise.common.registered import with_registered_methods
+from priorwise.common.registered import register, stored_name, with_registered_methods
 
 
 @with_registered_methods
@@ -22,7 +22,7 @@ class Estimator(BaseEstimator):
 
     learnt: ClassVar[Mapping[str, Any]] = {}
     kinds: ClassVar[dict[str, type[Estimator]]] = {}
-    """The estimators of this library, by name."""
+    """All estimators, by their names in files."""
     save: Callable[..., None]
     summary: Callable[..., Any]
     card: Callable[..., str]
@@ -30,8 +30,7 @@ class Estimator(BaseEstimator):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         complete_docstrings(cls, Estimator)
-        if cls.__module__.startswith("priorwise."):
-            Estimator.kinds[cls.__name__] = cls
+        register(Estimator.kinds, stored_name(cls), cls, what="name of an estimator")
 
     @classmethod
     @cache

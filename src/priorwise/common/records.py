@@ -23,6 +23,7 @@ import numpy as np
 from priorwise import _core
 from priorwise.common.docstrings import hook
 from priorwise.common.documents import describe_fields
+from priorwise.common.registered import register, stored_name
 
 Length = int | str | None
 """Of an axis: a number, a name that stands for one, or any."""
@@ -123,13 +124,14 @@ def part(kind: Any, *, several: bool = False, optional: bool = False, **options:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A frozen part of a fitted model. Its subclasses, by name, are what a file may hold."""
+    """A frozen part of a fitted model. Its subclasses are what a file may hold."""
 
     kinds: ClassVar[dict[str, type[Record]]] = {}
+    """All records, by their names in files."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        Record.kinds[cls.__name__] = cls
+        register(Record.kinds, stored_name(cls), cls, what="name of a record")
         if "__repr__" not in vars(cls):
             # A dataclass writes one of its own, with all numbers, unless the class has one.
             cls.__repr__ = describe_fields  # type: ignore[method-assign]

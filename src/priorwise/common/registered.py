@@ -1,4 +1,4 @@
-"""Methods that layers above an estimator give it."""
+"""Classes that are known by a name, and methods that layers above an estimator give it."""
 
 from __future__ import annotations
 
@@ -18,3 +18,40 @@ def with_registered_methods(cls: C) -> C:
     for name, method in REGISTERED.get(cls.__name__, {}).items():
         setattr(cls, name, method)
     return cls
+
+
+def is_of_library(cls: type) -> bool:
+    """Return whether a class is one of this library."""
+    return cls.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def full_name(cls: type) -> str:
+    """Return the module and the name of a class."""
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def stored_name(cls: type) -> str:
+    """Return the name that a class has in a file: its full name.
+
+    A class of this library has its own name alone, so that it can move to another module.
+    """
+    return cls.__name__ if is_of_library(cls) else full_name(cls)
+
+
+def register(classes: dict[str, C], name: str, cls: C, what: str) -> None:
+    """Add a class to a registry under a name; ValueError if another class has it.
+
+    A class that is defined again, as by a cell of a notebook that runs twice, replaces itself.
+
+    >>> register({"float": float}, "float", int, what="type")
+    Traceback (most recent call last):
+    ...
+    ValueError: the type 'float' is taken by builtins.float, builtins.int needs another name
+    """
+    first = classes.get(name, cls)
+    if full_name(first) != full_name(cls):
+        raise ValueError(
+            f"the {what} {name!r} is taken by {full_name(first)}, "
+            f"{full_name(cls)} needs another name"
+        )
+    classes[name] = cls

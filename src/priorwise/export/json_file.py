@@ -16,6 +16,7 @@ from priorwise.common.documents import Description, Document
 from priorwise.common.files import write_whole
 from priorwise.common.numeric import LEAST_PROBABILITY
 from priorwise.common.records import Record
+from priorwise.common.registered import full_name
 from priorwise.counts.packed_trees import PackedTrees, expand_rows
 from priorwise.data.encoding.value_rules import ValueRules
 from priorwise.data.tables.label_keys import SPACES
@@ -24,6 +25,7 @@ from priorwise.export.layout import (
     SCORE_UNIT,
     Arrays,
     ExportedModel,
+    StepWriter,
     lay_out,
     list_factors,
     trace_entries,
@@ -321,9 +323,15 @@ class _Describer:
             base, trees = (self._list_content(one, reader) for one in (step.base, step.trees))
             return {"kind": "Boosted", "base": base, "trees": trees, "floor": LEAST_PROBABILITY}
         if self.plain_records and lay_out.dispatch(type(step)) is lay_out.dispatch(object):
-            return _list_fields(step)
+            content = _list_fields(step)
+            if content["kind"] in (*StepWriter.METHODS, "Pool", "Boosted"):
+                raise TypeError(
+                    f"{full_name(type(step))} cannot be written as JSON: the evaluator has a kind "
+                    f"of steps of its own with the name {content['kind']!r}; rename the class"
+                )
+            return content
         arrays = self.model.lay_out(step, reader)
-        content: dict[str, Any] = vars(arrays)
+        content = vars(arrays)
         if content["kind"] == "Trees":
             _join_nodes(content)
         if isinstance(step, Trees) and (leaf_counts := find_leaf_counts(step)):

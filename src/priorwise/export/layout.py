@@ -112,7 +112,7 @@ class StepWriter:
     `finish` returned for the members.
     """
 
-    _METHODS: ClassVar[dict[str, str]] = {
+    METHODS: ClassVar[dict[str, str]] = {
         "Trees": "add_trees",
         "Networks": "add_networks",
         "Pieces": "add_pieces",
@@ -134,7 +134,7 @@ class StepWriter:
             base, trees = self.add_step(step.base, reader), self.add_step(step.trees, reader)
             return self.finish(writer.add_boosted(base, trees, reader))
         arrays = self.model.lay_out(step, reader)
-        return self.finish(getattr(self, self._METHODS[arrays.kind])(arrays, reader))
+        return self.finish(getattr(self, self.METHODS[arrays.kind])(arrays, reader))
 
     def finish(self, content: Any) -> Any:
         """Add what a method has written of a step; return what stands for its probabilities."""

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from priorwise import _core
 from priorwise.common.docstrings import describe
 from priorwise.common.estimator import Estimator
+from priorwise.common.registered import is_of_library, register
 from priorwise.common.runtime import map_in_threads
 from priorwise.counts import CountTree
 from priorwise.counts.tree import check_cells
@@ -75,9 +76,9 @@ class Smoother(Estimator):
     """The smoothers that a model finds by a name, such as "hdp"."""
 
     def __init_subclass__(cls, name: str = "", **options: Any) -> None:
-        super().__init_subclass__(**options)
         if name:
-            Smoother.by_name[name] = cls
+            register(Smoother.by_name, name, cls, what="smoother name")
+        super().__init_subclass__(**options)
 
     @describe(TREE)
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
@@ -230,8 +231,9 @@ def checked_smooth(smoother: Smoother) -> Callable[..., NDArray[np.float64]]:
 
     What smoothers that are not of this library return is checked, in one pass over the cells.
     """
-    is_own = type(smoother).__module__.partition(".")[0] == __name__.partition(".")[0]
-    return smoother.smooth if is_own else partial(_smooth_and_check, smoother)
+    if is_of_library(type(smoother)):
+        return smoother.smooth
+    return partial(_smooth_and_check, smoother)
 
 
 def _smooth_and_check(smoother: Smoother, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:

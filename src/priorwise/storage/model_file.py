@@ -17,6 +17,7 @@ from priorwise.common.documents import Description, Listing
 from priorwise.common.estimator import Estimator
 from priorwise.common.files import check_regular_file, open_whole
 from priorwise.common.records import Record
+from priorwise.common.registered import full_name, is_of_library
 from priorwise.common.stored.values import StateType, UnstorableError
 from priorwise.counts import CountTree
 from priorwise.counts.packed_trees import PackedTrees
@@ -34,7 +35,11 @@ NOT_STORED = frozenset({"_metadata_request", "_sklearn_output_config"})
 
 
 def list_states() -> dict[str, StateType]:
-    """Return all classes that a model file may hold, by their names."""
+    """Return all classes that a model file may hold, by their names there.
+
+    They are those of this library, and estimators and steps that the program has defined itself or
+    imported; those have their full names, so that none takes the place of another.
+    """
     records: Mapping[str, Any] = Record.kinds
     estimators: Mapping[str, Any] = Estimator.kinds
     return {
@@ -190,13 +195,8 @@ COPIED_TYPES = (UnseenWatch, MarkKeys, frozenset)
 
 
 def save_model(model: Any, path: str | os.PathLike[str], *, compress: bool = False) -> None:
-    """Write an estimator of this library to a file, as `priorwise.load` reads it."""
+    """Write an estimator to a file, as `priorwise.load` reads it."""
     states = list_states()
-    if not any(state.type is type(model) for state in states.values()):
-        raise TypeError(
-            f"{type(model).__name__} cannot be saved: it is no class of priorwise that a file may "
-            "hold; save an object of a class of your own with joblib or skops"
-        )
     try:
         about = describe_estimator(model)
         content = to_bytes(
@@ -204,9 +204,9 @@ def save_model(model: Any, path: str | os.PathLike[str], *, compress: bool = Fal
         )
     except UnstorableError as error:
         raise TypeError(
-            f"{type(model).__name__} cannot be saved: {error}. A file holds estimators of "
-            "priorwise and plain values alone: save a pool of other classifiers with joblib or "
-            "skops, or pool classifiers of priorwise"
+            f"{type(model).__name__} cannot be saved: {error}. A file holds plain values and "
+            "objects of classes of priorwise, or derived from these: save a model that has others "
+            "with joblib or skops"
         ) from error
     with open_whole(path, "the model") as file:
         file.write(content)
@@ -216,8 +216,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Read an estimator that its method `save` has written.
 
     No code in the file is run, and no class can be built but those of this library that a file may
-    hold. Sizes, indices and numbers are checked before they are used. The model gives the same
-    probabilities, bit for bit, as the one that was saved.
+    hold. A model with a class of your own, such as a smoother, can be read once the program has
+    imported the module of that class: nothing is imported because a file names it. Sizes, indices
+    and numbers are checked before they are used. The model gives the same probabilities, bit for
+    bit, as the one that was saved.
 
     Parameters
     ----------
@@ -234,7 +236,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ValueError
-        If the file is damaged, forged, or of a newer format; the message says which file and why.
+        If the file is damaged, forged, of a newer format, or has a class of your own that is not
+        imported; the message says which file and why.
 
     Examples
     --------
@@ -328,5 +331,9 @@ def list_trusted_types() -> list[str]:
     >>> "priorwise.models.pool.priorwise.PriorwiseClassifier" in list_trusted_types()
     True
     """
-    types = {*COPIED_TYPES, *(state.type for state in list_states().values())}
-    return Listing(sorted(f"{one.__module__}.{one.__qualname__}" for one in types))
+    own = {
+        state.type
+        for state in list_states().values()
+        if is_of_library(state.type) or state.type is np.random.RandomState
+    }
+    return Listing(sorted(map(full_name, own.union(COPIED_TYPES))))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from priorwise.common.documents import Document
-from priorwise.common.registered import with_registered_methods
+from priorwise.common.registered import stored_name, with_registered_methods
 from priorwise.common.stored.values import StateTypes
 from priorwise.common.texts import ERROR, LOG_LOSS, MANY, RMSE, SEVERAL, count, show_percent
 from priorwise.data.encoding.schema import ColumnSchema
@@ -193,7 +193,7 @@ def count_bytes(value: Any, states: StateTypes, known: dict[int, Any]) -> int:
         return sum(count_bytes(item, states, known) for item in value.values())
     if isinstance(value, list | tuple):
         return sum(count_bytes(item, states, known) for item in value)
-    state = states.get(type(value).__name__)
+    state = states.get(stored_name(type(value)))
     if state is None or state.type is not type(value):
         return 0
     known[id(value)] = value

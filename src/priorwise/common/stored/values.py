@@ -42,6 +42,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.registered import full_name
 from priorwise.common.stored.arrays import TYPES, ArrayWriter
 
 MAX_DEPTH = 64
@@ -136,7 +137,8 @@ class ValueWriter:
     """
 
     def __init__(self, states: StateTypes, *, pack: bool = False) -> None:
-        self._names = {state.type: name for name, state in states.items()}
+        # By full names: a class that was defined again, as in a notebook, is the same.
+        self._names = {full_name(state.type): name for name, state in states.items()}
         self._states = states
         self.arrays = ArrayWriter(pack)
         self._numbers: dict[Any, int] = {}
@@ -186,17 +188,15 @@ class ValueWriter:
                 return stored
         elif cls is np.ndarray:
             stored = self._encode_array(value, depth)
-        elif cls in self._names:
-            name = self._names[cls]
+        elif full_name(cls) in self._names:
+            name = self._names[full_name(cls)]
             fields = self._states[name].to_fields(value)
             if self._states[name].widens:
                 stored = {"state": [name, {"narrow": list(map(self.arrays.add, fields))}]}
             else:
                 stored = {"state": [name, self.encode(fields, depth)]}
         else:
-            raise UnstorableError(
-                f"a value of type {cls.__module__}.{cls.__qualname__} cannot be stored"
-            )
+            raise UnstorableError(f"a value of type {full_name(cls)} cannot be stored")
         self._kept_alive.append(value)  # so that no other value gets its id
         self._numbers[key] = len(self._numbers)
         return stored
