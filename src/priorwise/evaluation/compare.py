@@ -84,8 +84,8 @@ def sign_test(wins: int, losses: int, *, alternative: str = "two-sided") -> floa
 
         p = sum over k >= wins of binomial(wins + losses, k) / 2^(wins + losses)
 
-    "less" is the other tail, "two-sided" both. Wang (2020) prints one term of this sum (Eq. 35); a
-    test needs the sum.
+    "less" is the other tail, "two-sided" both. He Zhang's thesis (2020) prints one term of this sum
+    (Eq. 35); a test needs the sum.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def learn_words(
     words, has_word = _find_words(split, counts.sum(axis=1), max(min_rows, 2))
     if not words:
         return [], None
-    candidates = _choose_words(words, has_word, counts, min_rows, chance, 8 * max_words)
+    candidates = _choose_words(has_word, counts, min_rows, chance, 8 * max_words)
     chosen = _leave_out_copies(candidates, has_word, counts.sum(axis=1), max_words)
     scores = _learn_scores(
         split, words, has_word, counts, [classes[k] for k in of_class.tolist()], chance
@@ -79,7 +79,6 @@ def _find_words(
 
 
 def _choose_words(
-    words: list[str],
     has_word: csr_array,
     counts: NDArray[Any],
     min_rows: int,

@@ -75,6 +75,9 @@ class AODEClassifier(NetworkFamilyClassifier):
         p(y, x) ~ sum over i with count(x_i) >= min_frequency of
                   p(y) p(x_i | y) prod_j p(x_j | y, x_i)
 
+    The joint probabilities are added and then divided by their sum over the classes, as Webb et al.
+    do it; He Zhang's thesis (2020) averages the p(y | x) of the networks instead.
+
     A row none of whose values is frequent enough is answered by naive Bayes. Each factor is
     smoothed on its own; Weka smooths the joint p(y, x_i) instead, so its probabilities differ where
     rows are few.

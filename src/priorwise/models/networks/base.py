@@ -81,9 +81,9 @@ class BaseNetworkClassifier(CountedClassifier):
     cells_: list[list[NDArray[np.float64]]]
 
     has_joint = True
+    """Whether joint probabilities of class and features mean something."""
     most_parents, is_family = 0, False
     """Most parents of a feature where no parameter says, and if each feature has a network."""
-    """Whether joint probabilities of class and features mean something."""
 
     def __init__(
         self,

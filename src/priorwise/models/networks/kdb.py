@@ -197,7 +197,8 @@ class SelectiveKDBClassifier(SingleNetworkClassifier):
     max_parents : int
         Largest number of parents of a feature besides the class to choose from.
     selection_loss : "squared" or "log"
-        Loss of a row: (1 - p_y)^2, as RMSE judges, or -log p_y.
+        Loss of a row whose class is y: (1 - p_y)^2 or -log p_y. With two classes the first is what
+        RMSE sums; with more, RMSE also sums the squared probabilities of the other classes.
 
     Attributes
     ----------
