@@ -13,18 +13,21 @@ from priorwise.common.stored.values import StateType
 from priorwise.data.encoding.encoder import TableEncoder
 from priorwise.data.tables.categories import Categories
 from priorwise.data.tables.dates import FORMS, PARTS
-from priorwise.data.tables.label_keys import USUAL_MARKS, MarkKeys, mark_keys
+from priorwise.data.tables.label_keys import USUAL_MARKS, mark_keys
 from priorwise.data.tables.parts import Part, parts_of
 from priorwise.data.tables.texts import TEXT, WordScores
 
 
 def _store_marks(marks: frozenset[Hashable]) -> list[Hashable] | None:
-    return None if marks == USUAL_MARKS else sorted(marks, key=repr)
+    if marks == USUAL_MARKS:
+        return None
+    # The key of a boolean is a pair.
+    return [key[1] if isinstance(key, tuple) else key for key in sorted(marks, key=repr)]
 
 
 def _restore_marks(stored: Any) -> frozenset[Hashable]:
     require(stored is None or isinstance(stored, list), "marks of missing values must be a list")
-    return USUAL_MARKS if stored is None else MarkKeys(stored)
+    return USUAL_MARKS if stored is None else mark_keys(stored)
 
 
 def _store_categories(categories: Categories) -> list[Any]:

@@ -110,7 +110,7 @@ def describe_reading(encoder: TableEncoder, names: tuple[str, ...]) -> list[Valu
             known = [label_key(label) for label in labels.labels if label is not None]
             for key in [*known, *encoder.marks, (bool, False), (bool, True), 0.0, 1.0]:
                 code = labels.find(key, int(missing))
-                if code >= 0 and (code != unknown or key in labels):
+                if code != unknown or key in labels:
                     rules.add(key, code)
             result.append(rules)
             continue

@@ -228,9 +228,11 @@ def _find_code(rules: ValueRules, dialect: str) -> str:
         f" WHEN {write_text(text, dialect)} THEN {write_code(code, write_number)}"
         for text, code in spell_labels(rules).items()
     )
-    unknown = write_code(rules.missing if rules.is_ordered else rules.unknown, write_number)
-    known = f"CASE label{cases} ELSE {unknown} END" if cases else unknown
     missing = write_code(rules.missing, write_number)
+    # PostgreSQL takes NULL alone for a text.
+    missing = "CAST(NULL AS DOUBLE PRECISION)" if missing == "NULL" else missing
+    unknown = missing if rules.is_ordered else write_code(rules.unknown, write_number)
+    known = f"CASE label{cases} ELSE {unknown} END" if cases else unknown
     code = f"CASE WHEN label IS NULL THEN {missing}"
     if rules.numbers:
         cases = "".join(
