@@ -101,15 +101,56 @@ def test_the_declarations_alone_serve_other_files(tmp_path):
     export_c(fit("naive Bayes"), tmp_path / "model.c", prefix="weather")
     (tmp_path / "main.c").write_text(
         '#define weather_DECLARATIONS\n#include "model.c"\n'
-        "int main(void)\n{\n    struct weather_row row = {0};\n"
+        "int main(void)\n{\n    struct weather_row row = weather_MISSING_ROW;\n"
         "    double proba[weather_N_CLASSES];\n"
         "    return weather_predict_proba(&row, proba) > 0.0 ? 0 : 1;\n}\n"
     )
     subprocess.run(
-        ["cc", *FLAGS, "-Wno-missing-field-initializers", "main.c", "model.c", "-o", "main", "-lm"],
-        cwd=tmp_path, check=True,
-    )  # fmt: skip
+        ["cc", *FLAGS, "main.c", "model.c", "-o", "main", "-lm"], cwd=tmp_path, check=True
+    )
     subprocess.run([tmp_path / "main"], check=True)
+
+
+MISSING = """
+DECLARE
+#include <stdio.h>
+int main(void)
+{
+    struct model_row row = model_MISSING_ROW;
+    double proba[model_N_CLASSES];
+    int i, k;
+    for (i = 0; i < 2; ++i) {
+        model_predict_proba(&row, proba);
+        for (k = 0; k < model_N_CLASSES; ++k) printf("%.17g ", proba[k]);
+        row = model_MISSING_ROW;
+        row.height = 0.5;
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("language", ["c99", "c++11", "one file"])
+def test_a_row_that_begins_as_missing_is_missing_where_it_is_not_set(compiler, language, tmp_path):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"needs {compiler}")
+    X, y = make_table(200, 0)
+    model = NaiveBayesClassifier(ordinal_features={"letter": list("abcdefghij")}).fit(X, y)
+    assert "model_MISSING_ROW" in export_c(model, tmp_path / "model.c").split("*/")[0]
+    declare = '#include "model.c"'
+    if language != "one file":
+        declare = f"#define model_DECLARATIONS\n{declare}"
+    is_plus, name = language == "c++11", "main.cpp" if language == "c++11" else "main.c"
+    (tmp_path / name).write_text(MISSING.replace("DECLARE", declare))
+    flags = [*FLAGS[1:], f"-std={language if is_plus else 'c99'}"]
+    subprocess.run([compiler, *FLAGS, "-c", "model.c"], cwd=tmp_path, check=True)
+    files = [name] if language == "one file" else [name, "model.o"]
+    subprocess.run([compiler, *flags, *files, "-o", "main", "-lm"], cwd=tmp_path, check=True)
+    ran = subprocess.run([tmp_path / "main"], capture_output=True, check=True)
+    found = np.array(ran.stdout.split(), float).reshape(2, -1)
+    rows = X[:2].assign(**{**dict.fromkeys(X.columns), "height": [None, 0.5]})
+    np.testing.assert_allclose(found, predict(model, rows), rtol=0, atol=1e-12)
 
 
 def test_the_file_of_a_small_tree_is_small():

@@ -65,6 +65,44 @@ def test_javascript_refuses_what_python_refuses(tmp_path):
     ]
 
 
+ROWS = {
+    "{ ...good, int_rate: undefined, Int_rate: 25 }": 'row has no "int_rate"; it has "Int_rate"',
+    "{ ...good, zzz: 1, trm: 2, term: undefined }": 'row has no "term"; it has "trm"',
+    "{ ...good, term: undefined }": 'row has no "term"; a missing value is null',
+    "{}": 'row has no "int_rate", "term", "toString" and 1 more; a missing value is null',
+    "{ int_rate: 1, term: null, toString: 1, __proto__: 1, id: 7 }": 'row has no "__proto__"; '
+    'it has "id"',
+    '{ ...good, id: 7, "a\\"": 8 }': 'row has "id", "a\\"", which the model does not know',
+    "null": "row must be an object with a value for each feature, got null",
+    "undefined": "row must be an object with a value for each feature, got undefined",
+    '[25, "a"]': "row must be an object with a value for each feature, got an array",
+    "25": "row must be an object with a value for each feature, got a number",
+}
+"""Rows that are refused, as JavaScript, and the message."""
+
+
+@needs_node
+def test_a_row_without_a_feature_or_with_another_key_is_refused_by_name(tmp_path):
+    X = pd.DataFrame({"int_rate": np.arange(60.0) % 7, "term": ["a", "b", None] * 20})
+    X["toString"], X["__proto__"] = [1.0, 2.0] * 30, [1.0, 2.0, 3.0] * 20
+    model = NaiveBayesClassifier().fit(X, [0, 1, 1] * 20)
+    run_javascript(model, tmp_path, [])
+    good = '{ int_rate: null, term: null, toString: 1, ["__proto__"]: 2 }'
+    rows = ", ".join(["good", "{ ...good, id: undefined }", *ROWS])
+    (tmp_path / "main.js").write_text(
+        f"const good = {good};\n{MAIN.replace('rows.map', f'[{rows}].map')}"
+    )
+    ran = subprocess.run(["node", "main.js"], cwd=tmp_path, capture_output=True, check=True)
+    found, messages = json.loads(ran.stdout)[:2], json.loads(ran.stdout)[2:]
+    row = {"int_rate": np.nan, "term": None, "toString": 1.0, "__proto__": 2.0}
+    expected = predict(model, pd.DataFrame([row]).astype(X.dtypes))
+    np.testing.assert_allclose(found, np.repeat(expected, 2, axis=0), rtol=0, atol=1e-12)
+    assert messages == list(ROWS.values())
+    for wrong in (X.drop(columns="term"), X.assign(id=7)):
+        with pytest.raises(ValueError, match="feature names should match"):
+            model.predict_proba(wrong)
+
+
 @needs_node
 def test_text_is_missing_where_numeric_features_say_so(tmp_path):
     X, y = make_table(200, 0)

@@ -22,18 +22,20 @@ def export_c(
 ) -> str:
     """Write a classifier as a C99 file that needs only the standard library.
 
-    The file has two public names::
+    A row begins as ``struct model_row row = model_MISSING_ROW;``, since a number that C sets by
+    default is 0, which is not missing. The file has three public names::
 
         struct model_row { double age; const char *colour; };
+        extern const struct model_row model_MISSING_ROW;
         double model_predict_proba(const struct model_row *row, double *proba);
 
     A row has a double for each numeric column, NAN if missing, for dates the seconds since 1970 in
-    UTC, and a text in UTF-8 for each other
-    feature, a null pointer if missing: labels that are numbers or booleans are given as text too.
-    A comment says which feature each member is; names that are keywords, or have capital letters
-    alone as macros have, begin with ``x_``. The function writes one probability for each class,
-    those of `predict_proba` to 1e-9, and returns the largest. Where `predict_proba` raises an
-    error, as for an infinite number, all are NAN. It allocates nothing and has no state.
+    UTC, and a text in UTF-8 for each other feature, a null pointer if missing: labels that are
+    numbers or booleans are given as text too. A comment says which feature each member is; names
+    that are keywords, or have capital letters alone as macros have, begin with ``x_``. The function
+    writes one probability for each class, those of `predict_proba` to 1e-9, and returns the
+    largest. Where `predict_proba` raises an error, as for an infinite number, all are NAN. It
+    allocates nothing and has no state.
 
     To call it from other files, of C or C++, define ``model_DECLARATIONS`` and include the file:
     only the declarations remain. Link with -lm.
@@ -122,6 +124,8 @@ double {prefix}_predict_proba(const struct {prefix}_row *row, double *proba)
 def _declare(model: ExportedModel, prefix: str, members: list[str]) -> Iterable[str]:
     n_columns, n_classes = len(model.columns), len(model.classes)
     yield "/* Class probabilities of rows, written by priorwise."
+    yield f"   Begin each row with `struct {prefix}_row row = {prefix}_MISSING_ROW;`. Without it, a"
+    yield "   number that is not set is 0, which is a value and not missing."
     yield from (f"   class {k}: {write_comment(label)}" for k, label in enumerate(model.classes))
     yield "*/"
     yield f"#ifndef {prefix}_ROW\n#define {prefix}_ROW"
@@ -133,13 +137,16 @@ def _declare(model: ExportedModel, prefix: str, members: list[str]) -> Iterable[
             of_date = ", in seconds since 1970"
         yield f"    {kind}{member}; /* {write_comment(rules.name)}{of_date} */"
     yield "};\n"
-    yield '#ifdef __cplusplus\nextern "C"\n#endif'
+    yield '#ifdef __cplusplus\nextern "C" {\n#endif'
+    yield f"extern const struct {prefix}_row {prefix}_MISSING_ROW;"
     yield f"double {prefix}_predict_proba(const struct {prefix}_row *row, double *proba);"
-    yield "#endif\n"
+    yield "#ifdef __cplusplus\n}\n#endif\n#endif\n"
     yield f"#ifndef {prefix}_DECLARATIONS"
     yield "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n"
     n_features = len(model.features)
     yield f"enum {{ N_FEATURES = {n_features}, N_CLASSES = {n_classes} }};\n"
+    missing = ["0" if rules.is_nominal else "NAN" for rules in model.readers[0][:n_columns]]
+    yield f"const struct {prefix}_row {prefix}_MISSING_ROW = {join_items(missing)};"
     yield _PREFETCH
 
 

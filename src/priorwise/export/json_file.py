@@ -225,8 +225,9 @@ def export_json(
         model.predictProba({ sky: "sun", degrees: 21.5 });  // one probability for each class
 
     Rows are objects of values by the names of the features ("x0", "x1" and so on if X had none).
-    Values that are not there, null and NaN are missing; dates are seconds since 1970. Probabilities
-    are those of `predict_proba` to 1e-9, and an error is thrown where that raises one.
+    null, NaN and the texts that mean missing are missing; dates are seconds since 1970.
+    Probabilities are those of `predict_proba` to 1e-9, and an error is thrown where that raises
+    one: a row that lacks a feature, or has a key that is none, is refused by name.
 
     A kind of step that the evaluator does not know is written as its arrays. The evaluator loads it
     once `priorwise.steps` has a class of that name, with a constructor that takes these arrays and

@@ -3,6 +3,8 @@
 //   const model = priorwise.load(description);
 //   model.predictProba({ sky: "sun", degrees: 21.5 });  // in the order of model.classes
 //
+// A row has each feature and nothing else, else an Error names what differs; null is missing.
+//
 // Needs no other script. In Node: const priorwise = require("./evaluator.js").
 //
 // `load` returns { classes, features, model, read, predictProba }. For scripts that explain
@@ -69,6 +71,47 @@
     }
   }
 
+  // ---- Rows --------------------------------------------------------------------------------------
+
+  const MAX_COMPARED = 50, MAX_NAMED = 3;
+
+  // How many letters differ between two names, whatever their case.
+  function countChanges(one, other) {
+    const [a, b] = [one, other].map((name) => name.slice(0, MAX_COMPARED).toLowerCase());
+    let above = Array.from({ length: b.length + 1 }, (_, j) => j);
+    for (let i = 0; i < a.length; ++i) {
+      const line = [i + 1];
+      for (let j = 0; j < b.length; ++j)
+        line.push(Math.min(line[j] + 1, above[j + 1] + 1, above[j] + (a[i] !== b[j])));
+      above = line;
+    }
+    return above[b.length];
+  }
+
+  function listNames(names) {
+    const shown = names.slice(0, MAX_NAMED).map((name) => JSON.stringify(name)).join(", ");
+    return names.length > MAX_NAMED ? `${shown} and ${names.length - MAX_NAMED} more` : shown;
+  }
+
+  // Throws an error unless a row has each feature, and nothing else. A value that is not defined is
+  // not there: that is what a misspelt name gives in JavaScript.
+  function checkRow(row, features) {
+    if (row === null || typeof row !== "object" || Array.isArray(row)) {
+      const got = row === null || row === undefined ? row : Array.isArray(row) ? "an array" : `a ${typeof row}`;
+      throw new TypeError(`row must be an object with a value for each feature, got ${got}`);
+    }
+    const has = (name) => Object.prototype.hasOwnProperty.call(row, name) && row[name] !== undefined;
+    const missing = features.filter((name) => !has(name)), keys = Object.keys(row);
+    if (!missing.length && keys.length === features.length) return;
+    const known = new Set(features), others = keys.filter((key) => !known.has(key) && row[key] !== undefined);
+    if (missing.length) {
+      const near = others.map((key) => [countChanges(missing[0], key), key]).sort((a, b) => a[0] - b[0]);
+      const hint = near.length ? `it has ${JSON.stringify(near[0][1])}` : "a missing value is null";
+      throw new Error(`row has no ${listNames(missing)}; ${hint}`);
+    }
+    if (others.length) throw new Error(`row has ${listNames(others)}, which the model does not know`);
+  }
+
   function load(description) {
     if (description.format !== 7)
       throw new Error(`format must be 7, got ${description.format}`);
@@ -76,8 +119,10 @@
     const readers = description.readers.map((rules) => rules.map((one) => new ValueReader(one)));
     const model = new Model(unpackAll(description.model), classes);
     // The row as read by each reader.
-    const read = (row) =>
-      readers.map((rules) => Float64Array.from(rules, (one) => one.read(row[features[one.source]])));
+    const read = (row) => {
+      checkRow(row, features);
+      return readers.map((rules) => Float64Array.from(rules, (one) => one.read(row[features[one.source]])));
+    };
     return {
       classes,
       features,
