@@ -2,6 +2,7 @@ import csv
 import os
 import random
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -239,6 +240,30 @@ def test_a_protocol_is_repeats_times_folds(text):
     with pytest.raises(ValueError, match="protocol must be repeats x folds"):
         Protocol.parse(text)
     assert Protocol.parse("10x10") == Protocol(10, 10)
+
+
+def test_a_protocol_may_be_an_object_and_the_classes_a_column():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    plain = run(datasets={"iris": (X, y)})
+    named = run(datasets={"iris": (X.assign(kind=y), "kind")}, protocol=Protocol(2, 2))
+    assert named == plain
+    with pytest.raises(ValueError, match=r"protocol must be repeats x folds .* got '0x2'"):
+        run(protocol=Protocol(0, 2))
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_results_are_a_frame(backend):
+    results = run(MODELS | {"fails": FailsOnSomeFolds()})
+    frame = nw.from_native(results.to_frame(backend), eager_only=True)
+    assert frame.implementation.value == backend
+    assert frame.columns == [*list(results.rows[0])]
+    for name in ("rmse", "cross_entropy"):
+        bayes = frame.filter(nw.col("model") == "bayes")[name].to_numpy()
+        np.testing.assert_array_equal(bayes, results.fold_scores("iris", "bayes", name))
+    assert frame["repeat"].to_list() == [int(row["repeat"]) for row in results.rows]
+    failed = frame.filter(nw.col("error") != "")
+    assert len(failed) == len(results.errors) > 0
+    assert failed["rmse"].is_null().all() or np.isnan(failed["rmse"].to_numpy()).all()
 
 
 def test_arguments_are_checked():

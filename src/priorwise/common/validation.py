@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -59,6 +60,35 @@ def name_near(name: object, names: Sequence[object]) -> str:
     texts = {str(known).lower(): known for known in names}
     near = get_close_matches(str(name).lower(), list(texts), n=1)
     return f"; did you mean {texts[near[0]]!r}?" if near else ""
+
+
+def is_dict_rows(X: Any) -> bool:
+    """Whether rows are given as a dict, which is one row, or as a list of dicts."""
+    return isinstance(X, Mapping) or (
+        isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
+    )
+
+
+def take_target(X: Any, y: Any) -> tuple[Any, Any]:
+    """Return X without the column that a text y names, and that column; others as they are.
+
+    >>> take_target([{"age": 30, "ill": "no"}, {"age": 40, "ill": "yes"}], "ill")
+    ([{'age': 30}, {'age': 40}], ['no', 'yes'])
+    """
+    if not isinstance(y, str):
+        return X, y
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    rows = ([X] if isinstance(X, Mapping) else X) if is_dict_rows(X) else []
+    names = frame.columns if isinstance(frame, nw.DataFrame) else list(rows[0]) if rows else []
+    if y not in names:
+        raise ValueError(
+            "y must hold the class of each row, or be the name of a column of X, "
+            f"got {y!r}{name_near(y, names)}"
+        )
+    if not rows:
+        return frame.drop(y).to_native(), frame[y].to_native()
+    others = [{name: value for name, value in row.items() if name != y} for row in rows]
+    return others, [row.get(y) for row in rows]
 
 
 def check_n_jobs(n_jobs: object) -> None:

@@ -20,7 +20,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from priorwise.common.runtime import Progress
-from priorwise.common.validation import check_choice
+from priorwise.common.validation import check_choice, take_target
 from priorwise.evaluation.results import (
     FACT_COLUMNS,
     KEY_COLUMNS,
@@ -107,7 +107,7 @@ def cross_validate(
     models: Mapping[str, Any],
     datasets: Mapping[str, Any],
     *,
-    protocol: str = "5x2",
+    protocol: str | Protocol = "5x2",
     scores: Sequence[str] | Mapping[str, Score] = DEFAULT_SCORES,
     n_jobs: int = 1,
     out: str | os.PathLike[str] | None = None,
@@ -126,9 +126,10 @@ def cross_validate(
         Classifiers of scikit-learn's interface by name. Each is cloned and fitted for every fold;
         a `random_state` of None is replaced by a number that depends on repeat and fold only.
     datasets : mapping of str to tuple or callable
-        (X, y) by name, or a function that returns it.
-    protocol : str
-        Number of repeats and folds: "5x2", "10x10", "1x10".
+        (X, y) by name, or a function that returns it. As for `fit` of this library's classifiers, y
+        may be the name of the column of X that has the classes.
+    protocol : str or Protocol
+        Number of repeats and folds: "5x2", "10x10", "1x10" or ``Protocol(5, 2)``.
     scores : sequence of str or mapping of str to callable
         Names of `SCORES`, or functions of `y_true`, `proba` and `labels` by name.
     n_jobs : int
@@ -166,7 +167,7 @@ def cross_validate(
     >>> names, {model: round(values[0], 3) for model, values in table.items()}
     (['iris'], {'bayes': 0.161, 'prior': 0.471})
     """
-    plan = Protocol.parse(protocol)
+    plan = Protocol.parse(str(protocol))
     functions = _check_scores(scores)
     check_choice("small_classes", small_classes, _SMALL_CLASSES)
     for kind, named in (("models", models), ("datasets", datasets)):
@@ -219,7 +220,7 @@ class _Data:
 
     @classmethod
     def load(cls, source: Any, plan: Protocol, small_classes: str) -> _Data:
-        X, y = source() if callable(source) else source
+        X, y = take_target(*(source() if callable(source) else source))
         target = _plain_labels(np.asarray(y))
         labels, codes, counts = np.unique(target, return_inverse=True, return_counts=True)
         small = counts < plan.n_folds

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -84,6 +85,30 @@ class Results:
         for row in self.rows:
             rows.setdefault((row["dataset"], row["model"]), []).append(row)
         return rows
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the rows as a table, with numbers as numbers.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Library of the table; by default pandas.
+
+        Returns
+        -------
+        pandas, polars or Arrow table
+            One row for each model, data set, repeat and fold. What a cell that failed has no
+            number of is missing.
+        """
+        types: dict[str, type] = dict.fromkeys(["repeat", "fold", *FACT_COLUMNS[1:]], int)
+        types |= dict.fromkeys(self.scores, float)
+        columns = {
+            name: [types.get(name, str)(row[name]) if row[name] else None for row in self.rows]
+            for name in (*KEY_COLUMNS, *FACT_COLUMNS, *self.scores)
+        }
+        columns["error"] = [row["error"] for row in self.rows]
+        chosen: Any = backend or "pandas"
+        return nw.from_dict(columns, backend=chosen).to_native()
 
     def fold_scores(self, dataset: str, model: str, score: str) -> NDArray[np.float64]:
         """Scores of one model on the folds of one data set.

@@ -12,7 +12,7 @@ from priorwise.common.docstrings import describe, hook
 from priorwise.common.registered import with_registered_methods
 from priorwise.common.runtime import resolve_limit
 from priorwise.common.stored.checks import check_fitted, check_numbers, is_array, require
-from priorwise.common.validation import check_n_jobs
+from priorwise.common.validation import check_n_jobs, take_target
 from priorwise.data.columns import weigh_classes
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.checks import warn_of_mistakes
@@ -79,6 +79,8 @@ class TableClassifier(FittedClassifier):
         Number of training rows of each class, or the sum of their weights.
     step_ : Step
         What the classifier has learnt, as arrays.
+    target_name_ : str
+        Name of the column of the classes. Only if `fit` was given it.
     n_passes_ : int
         How often the rows were read. Only after `fit_dataset`.
     n_sampled_ : int
@@ -118,6 +120,8 @@ class TableClassifier(FittedClassifier):
         """Learn from rows with known classes."""
         self.check_settings()
         self.check_parameters()
+        target = {"target_name_": y} if isinstance(y, str) else {}
+        X, y = take_target(X, y)
         weight = weigh_classes(self.class_weight, y, sample_weight)
         limit = resolve_limit(self.memory_limit)
         table = self._read_table(X, y, weight, groups)
@@ -125,7 +129,7 @@ class TableClassifier(FittedClassifier):
             warn_of_mistakes(table)
         fitted = self.keep_limit(limit, table)._learn(table)
         self._restore_rows(fitted, table)
-        return self.adopt(table.encoder, table.classes, table.class_count, fitted)
+        return self.adopt(table.encoder, table.classes, table.class_count, {**target, **fitted})
 
     @hook
     def fit_table(self, table: TrainingTable) -> Self:

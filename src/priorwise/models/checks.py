@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.runtime import DataWarning, warn_user
+from priorwise.common.validation import take_target
 from priorwise.counts import NumberEquality, hash_rows
 from priorwise.data.checks import Finding, Findings
 from priorwise.data.checks.columns import (
@@ -65,10 +66,10 @@ def check(
 
     Parameters
     ----------
-    X : frame or array of shape (n_rows, n_features)
+    X : frame or array of shape (n_rows, n_features), or list of dict
         The rows to learn from.
-    y : array-like of shape (n_rows,), optional
-        Class label of each row, which may be missing.
+    y : array-like of shape (n_rows,) or str, optional
+        Class label of each row, which may be missing, or the name of the column of X that has them.
     categorical_features : "from_dtype" or array-like of bool, int or str
         Columns to take as categories, as classifiers have it.
     numeric_features : array-like of bool, int or str, optional
@@ -95,6 +96,7 @@ def check(
                             Write each class in one way.
     constant        1       is 'EUR' in every row. Leave it out.
     """
+    X, y = take_target(X, y)
     marks = mark_keys(missing_values)
     table = RawTable(X, marks=marks)
     reading = TableEncoder(
@@ -103,7 +105,8 @@ def check(
         ordinal_features=ordinal_features,
         missing_values=missing_values,
     )
-    names = [] if table.library is None else [str(name) for name in table.names]
+    has_names = table.names != list(range(table.n_columns))
+    names = [str(name) for name in table.names] if has_names else []
     kinds = kinds_of_columns(table, reading, names)
     orders = {
         i: read_order(table, i, reading, names, marks).labels

@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.costs import check_cost_matrix
 from priorwise.common.docstrings import describe
-from priorwise.common.validation import check_number, check_weight
+from priorwise.common.validation import check_number, check_weight, take_target
 from priorwise.counts import hash_rows
 from priorwise.data.columns import Columns, encode_labels
 from priorwise.models.descriptions import ROWS
@@ -259,8 +259,8 @@ def calibrate_sets(model: M, X: Any, y: Any, sample_weight: Any = None) -> M:
 
     Parameters
     ----------
-    y : array-like of shape (n_rows,)
-        Class label of each row, one of `classes_`.
+    y : array-like of shape (n_rows,) or str
+        Class label of each row, one of `classes_`, or the name of the column of X that has them.
     sample_weight : array-like of shape (n_rows,), optional
         Weight of each row.
 
@@ -270,6 +270,7 @@ def calibrate_sets(model: M, X: Any, y: Any, sample_weight: Any = None) -> M:
         The classifier; its probabilities stay as they are.
     """
     check_is_fitted(model)
+    X, y = take_target(X, y)
     codes, _ = encode_labels(y, min_classes=1, classes=model.classes_)
     weight = check_weight(sample_weight, len(codes))
     proba = model.predict_proba(X)

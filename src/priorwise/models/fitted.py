@@ -308,7 +308,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
             range, and that are missing.
         """
         check_is_fitted(self)
-        return check_table(self.encoder_, X)
+        return check_table(self.encoder_, X, getattr(self, "target_name_", None))
 
     @property
     def feature_labels_(self) -> tuple[str, ...]:

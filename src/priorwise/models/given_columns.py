@@ -16,7 +16,7 @@ def read_table(frame: Any) -> RawTable:
     """Read a table, an array or a list of rows."""
     if isinstance(frame, str) or not hasattr(frame, "__len__"):
         raise TypeError(
-            "frame must be a pandas, polars or Arrow table, an array or a list of lists, "
+            "frame must be a pandas, polars or Arrow table, an array, a list of lists or of dicts, "
             f"got {type(frame).__name__}"
         )
     if len(frame) == 0:

@@ -22,6 +22,7 @@ from priorwise.data.cuts import RankedValues
 from priorwise.data.cuts.names import WholeRange
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.tables import Columns, declared_classes
+from priorwise.data.tables.dict_rows import DictRows, as_dict_rows
 
 Learnt = TypeVar("Learnt")
 
@@ -221,10 +222,12 @@ class TrainingTable:
                 "parameters of reading (missing and the like): no rows are kept as they were "
                 "given; others learn by fit"
             )
-        frame = nw.from_native(self.X, eager_only=True, pass_through=True)
+        rows = as_dict_rows(self.X)
+        rows = rows.to_frame() if isinstance(rows, DictRows) else rows
+        frame = nw.from_native(rows, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             return frame[self.given_rows].to_native()
-        rows = self.X if hasattr(self.X, "__getitem__") else np.asarray(self.X)
+        rows = rows if hasattr(rows, "__getitem__") else np.asarray(rows)
         return _safe_indexing(rows, self.given_rows)
 
     def cut(self, cut_points: list[NDArray[np.float64]] | None = None) -> CodedRows:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.files import open_whole
 from priorwise.common.texts import SEVERAL, count, show_percent
-from priorwise.common.validation import check_number, name_near
+from priorwise.common.validation import check_number, name_near, take_target
 from priorwise.data.columns import Columns
 from priorwise.data.tables.dates import take_part
 from priorwise.data.tables.parts import parts_of
@@ -57,6 +57,7 @@ def write_explorer(
     check_number("max_rows", max_rows, least=0, most=MAX_ROWS, whole=True)
     if max_rows == 0:
         X = y = keys = None  # the values of the sliders are those of the rows
+    X, y = take_target(X, y)
     is_fixed = _find_fixed(model.feature_labels_, fixed)
     forms = model.encoder_.forms_
     features = [

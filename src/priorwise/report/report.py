@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.files import open_whole
 from priorwise.common.texts import SEVERAL, count, show_percent
-from priorwise.common.validation import check_number
+from priorwise.common.validation import check_number, take_target
 from priorwise.report.features import (
     importance_section,
     pair_section,
@@ -109,6 +109,7 @@ def write_report(
     """
     check_is_fitted(model)
     check_number("max_rows", max_rows, least=1, whole=True)
+    X, y = take_target(X, y)
     features = read_values(model, X)
     n_rows = len(features[0].cells)
     truth = find_classes(model.classes_, y, n_rows)

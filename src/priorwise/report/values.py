@@ -82,7 +82,8 @@ def read_texts(name: str, i: int, X: Any = None) -> FeatureValues:
     """Return a column of texts as people type them, with those of X if it is given."""
     cells: list[Any] = []
     if X is not None:
-        column = RawTable(X).nominal(i)
+        table = RawTable(X)
+        column = table.nominal(table.names.index(name) if name in table.names else i)
         cells = [None if code < 0 else str(column.labels[code]) for code in column.codes.tolist()]
     return FeatureValues(name, False, False, [], None, np.array(cells, dtype=object), None, True)
 

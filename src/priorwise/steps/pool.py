@@ -13,6 +13,7 @@ from priorwise.common.numeric import LEAST_PROBABILITY, softmax
 from priorwise.common.records import number, numbers, part
 from priorwise.data.columns import Columns
 from priorwise.data.encoding import TableEncoder
+from priorwise.data.tables.dict_rows import DictRows
 from priorwise.steps.explanation import Explanation
 from priorwise.steps.intervals import MAX_OF_POOL
 from priorwise.steps.step import Floats, Names, Step
@@ -198,7 +199,8 @@ class Foreign(Step):
         return len(self.model.classes_)
 
     def predict(self, columns: Columns, n_threads: int = 1) -> Floats:
-        return np.asarray(self.model.predict_proba(columns.X))
+        rows = columns.X.to_frame() if isinstance(columns.X, DictRows) else columns.X
+        return np.asarray(self.model.predict_proba(rows))
 
     def explain(self, columns: Columns, names: Names, n_threads: int = 1) -> Explanation:
         """Return that nothing is known: the classifier takes rows whose values cannot be hidden."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -107,6 +108,11 @@ def test_out_of_fold_probabilities_of_a_pool_are_pooled_from_those_of_its_member
     assert 0.0 < np.abs(pool.oof_proba_ - pooled).mean() < 0.02
     lines = pool.score_report().lines
     assert [line.name for line in lines] == ["line", "tree", "pool"]
+    for backend in (None, "polars"):
+        frame = nw.from_native(pool.score_report().to_frame(backend), eager_only=True)
+        assert frame["name"].to_list() == ["line", "tree", "pool"]
+        assert frame["log_loss"].to_list() == [line.log_loss for line in lines]
+        assert frame["pool_weight"].drop_nulls().to_list() == [*pool.pool_weights_.values()]
 
 
 def test_fitted_classifiers_can_be_pooled(

@@ -8,20 +8,16 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
-import narwhals as nw
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from priorwise.common.validation import check_choice, check_number, check_relative_weight
 from priorwise.data.columns import Columns, encode_labels
 from priorwise.data.cuts.names import as_discretizer, learn_cut_points
+from priorwise.data.encoding.given_rows import arrange_rows, learn_columns, open_rows
 from priorwise.data.encoding.schema import (
     CodeNames,
     UnseenWatch,
@@ -145,15 +141,12 @@ class TableEncoder(CodeNames, BaseEstimator):
         """Return X with labels as codes and numbers as they are; messages name the model."""
         check_is_fitted(self)
         model = self if model is None else model
-        by_cells = self._reads_single_rows and self.missing != "impute" and self.unseen == "backoff"
-        if by_cells and nw.dependencies.is_pandas_dataframe(X) and len(X) == 1:
+        X = arrange_rows(self, X, model)
+        if self._reads_single_rows and self.missing != "impute" and self.unseen == "backoff":
             row = read_single_row(self, X, self._watch, model)
             if row is not None:
                 return row
-        table = RawTable(X, marks=self.marks)
-        names = getattr(self, "feature_names_in_", None)
-        if table.names != (list(range(self.n_features_in_)) if names is None else names.tolist()):
-            validate_data(model, X, reset=False, skip_check_array=True)
+        table, X = open_rows(self, X, model)
         self._watch.begin(table.n_rows)
         columns = self._read_columns(table, model)
         return replace(columns, X=X)
@@ -199,10 +192,9 @@ class TableEncoder(CodeNames, BaseEstimator):
         `joins_labels`, labels that tell nothing of the class are joined.
         """
         self.check_parameters()
-        table = RawTable(X, marks=mark_keys(self.missing_values))
-        validate_data(self, X, reset=True, skip_check_array=True)
+        table = learn_columns(self, X)
         if y is not None:
-            check_consistent_length(X, y)
+            check_consistent_length(range(table.n_rows), y)
         weight = (
             None if sample_weight is None else check_relative_weight(sample_weight, table.n_rows)
         )
@@ -232,8 +224,7 @@ class TableEncoder(CodeNames, BaseEstimator):
         label is replaced by the most frequent one so far.
         """
         check_is_fitted(self)
-        table = RawTable(X, marks=self.marks)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        table, _ = open_rows(self, arrange_rows(self, X, self), self)
         weight = (
             None if sample_weight is None else check_relative_weight(sample_weight, table.n_rows)
         )

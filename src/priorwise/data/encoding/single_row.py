@@ -6,25 +6,32 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+from narwhals.dependencies import is_pandas_dataframe
 
 from priorwise.data.columns import Columns
 from priorwise.data.encoding.schema import UnseenWatch
+from priorwise.data.tables.dict_rows import DictRows
 from priorwise.data.tables.label_keys import is_missing
 
 NUMBERS = (int, float, np.integer, np.floating)
 
 
 def read_single_row(encoder: Any, X: Any, watch: UnseenWatch, model: Any) -> Columns | None:
-    """Read a pandas frame of one row cell by cell, much faster than column by column.
+    """Read a dict or a pandas frame of one row cell by cell, much faster than column by column.
 
-    None for frames of other columns, and for cells that need a closer look, such as dates.
+    None for other rows and columns, and for cells that need a closer look, such as dates.
     """
-    if X.columns.tolist() != encoder.feature_names_in_.tolist():
+    if isinstance(X, DictRows) and len(X) == 1:
+        cells = X.cells[0].tolist()
+    elif is_pandas_dataframe(X) and len(X) == 1:
+        if X.columns.tolist() != encoder.feature_names_in_.tolist():
+            return None
+        cells = X.iloc[0].tolist()
+    else:
         return None
     codes: list[int] = []
     values: list[float] = []
-    cells = zip(X.iloc[0].tolist(), encoder.is_nominal_.tolist(), strict=True)
-    for i, (cell, nominal) in enumerate(cells):
+    for i, (cell, nominal) in enumerate(zip(cells, encoder.is_nominal_.tolist(), strict=True)):
         is_number = isinstance(cell, NUMBERS)
         # Larger whole numbers may have been rounded: a row has a single type.
         if is_number and abs(cell) >= 2**53:
@@ -42,7 +49,7 @@ def read_single_row(encoder: Any, X: Any, watch: UnseenWatch, model: Any) -> Col
             return None
     watch.begin(1)
     if -1 in codes:
-        labels = [c for c, nominal in zip(X.iloc[0], encoder.is_nominal_, strict=True) if nominal]
+        labels = [c for c, nominal in zip(cells, encoder.is_nominal_, strict=True) if nominal]
         for at, (code, cell) in enumerate(zip(codes, labels, strict=True)):
             if code < 0 and not is_missing(cell):
                 name = repr(encoder.feature_names_in_[encoder.is_nominal_][at])

@@ -51,10 +51,10 @@ class TableCheck:
         return "\n".join([*self.problems[:MANY], *end]) or "no problems"
 
 
-def check_table(encoder: Any, X: Any) -> TableCheck:
+def check_table(encoder: Any, X: Any, target: str | None = None) -> TableCheck:
     """Compare a table with the training of an encoder; nothing is raised but for what is no table.
 
-    Columns are found by their names if training had names.
+    Columns are found by their names if training had names; it may have the column `target` too.
     """
     table = RawTable(X, marks=encoder.marks)
     names = encoder.feature_names
@@ -73,7 +73,7 @@ def check_table(encoder: Any, X: Any) -> TableCheck:
             check = _check_column(encoder, feature, schema, table, place[schema.name])
         columns.append(check)
         problems += check.problems
-    extra = [name for name in found if name not in expected]
+    extra = [name for name in found if name not in {*expected, target}]
     if extra:
         problems.append(f"columns {extra[:FEW]} are not among those of training")
     return TableCheck(tuple(columns), tuple(problems))

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array
 from priorwise.common.numeric import gen_batches
 from priorwise.data.tables.column_kinds import Kind, name_commonest
 from priorwise.data.tables.dates import read_dates
+from priorwise.data.tables.dict_rows import DictRows, as_dict_rows
 from priorwise.data.tables.label_keys import (
     BOOLEANS,
     MISSING_TYPES,
@@ -61,14 +62,17 @@ class RawTable:
         self._kinds: dict[int, Kind] = {}
         self._all_series: dict[int, Any] = {}
         self._frame: Any = None
-        if not isinstance(X, np.ndarray):
+        X = as_dict_rows(X)
+        if not isinstance(X, np.ndarray | DictRows):
             read = nw.from_native(X, pass_through=True)
             if isinstance(read, nw.LazyFrame):
                 raise TypeError("X must be in memory, got a lazy frame: collect it first")
             self._frame = read if isinstance(read, nw.DataFrame) else None
         if self._frame is None:
-            self._array = _to_array(X)
+            is_named = isinstance(X, DictRows)
+            self._array = X.cells if is_named else _to_array(X)
             self.n_rows, self.n_columns = self._array.shape
+            self._names: list[Any] = X.names if is_named else list(range(self.n_columns))
         else:
             self.n_rows, self.n_columns = self._frame.shape
             self._names = list(self._frame.columns)
@@ -78,7 +82,7 @@ class RawTable:
     @property
     def names(self) -> list[Any]:
         """The columns' names; their places where they have none."""
-        return list(range(self.n_columns)) if self._frame is None else list(self._names)
+        return list(self._names)
 
     @property
     def library(self) -> str | None:
@@ -99,7 +103,7 @@ class RawTable:
 
     def name(self, i: int) -> str:
         """Return how messages call column i."""
-        return repr(self._names[i]) if self._frame is not None else str(i)
+        return repr(self._names[i])
 
     def dtype(self, i: int) -> str:
         """Return the name of the type of column i, without the labels that it declares."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
-from priorwise.common.validation import check_number, check_weight
+from priorwise.common.validation import check_number, check_weight, take_target
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.encoding.joined_encoder import scale_weights
 from priorwise.data.survey.survey import Survey
@@ -66,6 +66,8 @@ class CountedClassifier(StreamedClassifier):
         self.check_settings()
         self.check_parameters()
         self.refuse_class_weight("partial_fit")
+        target = {"target_name_": y} if isinstance(y, str) else {}
+        X, y = take_target(X, y)
         first = not hasattr(self, "encoder_")
         encoder = self._new_encoder() if first else self.encoder_
         known = self._known_classes(y, classes)
@@ -73,6 +75,7 @@ class CountedClassifier(StreamedClassifier):
         seed = draw_seed(self.random_state)
         if first:
             fitted = self._learn(TableRows(batch, self.n_threads, batch.cut()), seed)
+            fitted |= target
             return self.adopt(batch.encoder, batch.classes, batch.class_count, fitted)
         counts = self._find_counts()
         added = self._count(batch, self.max_contexts)
@@ -134,6 +137,7 @@ class CountedClassifier(StreamedClassifier):
         structure. A row that was never counted is a ValueError, which leaves the model as it was.
         """
         self._counted_with(())
+        X, y = take_target(X, y)
         batch, survey = self._read_batch(self.encoder_, X, y, self.classes_, sample_weight)
         assert survey is not None
         encoder, _ = scale_weights(batch.encoder, 0.0).extend(survey)
@@ -205,7 +209,8 @@ class CountedClassifier(StreamedClassifier):
         encoder, classes, counts = counted
         check_contexts(sum(c.n_contexts for c in counts), self.max_contexts)
         seed = draw_seed(self.random_state) if seed is None else seed
-        kept = {name: getattr(self, name) for name in ("smoothing_", *self.structure_attributes)}
+        names = ("smoothing_", "target_name_", *self.structure_attributes)
+        kept = {name: getattr(self, name) for name in names if hasattr(self, name)}
         fitted = {**kept, **self._smooth(encoder, counts, self.smoothing_, seed, keep_counts=True)}
         return self.adopt(encoder, classes, counts[0].class_tree.count_rows()[0], fitted)
 

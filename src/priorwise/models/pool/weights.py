@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -256,6 +257,25 @@ class ScoreReport(Record):
                 else "no boosting: none was learnt that lowers the log-loss of held-out rows"
             )
         return tuple(notes)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the lines as a table.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Library of the table; by default pandas.
+
+        Returns
+        -------
+        pandas, polars or Arrow table
+            One row for each line, with the columns of `ScoreLine`.
+        """
+        columns = {
+            f.name: [getattr(line, f.name) for line in self.lines] for f in fields(ScoreLine)
+        }
+        chosen: Any = backend or "pandas"
+        return nw.from_dict(columns, backend=chosen).to_native()
 
     def __repr__(self) -> str:
         width = max(10, *(len(line.name) + 1 for line in self.lines))
