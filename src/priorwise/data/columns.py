@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 from priorwise import _core
+from priorwise.common.texts import FEW, count
 from priorwise.common.validation import check_number, check_relative_weight
 
 
@@ -169,6 +170,10 @@ def _require_classes(found: NDArray[Any], min_classes: int) -> None:
 
 
 def _to_array(y: Any) -> NDArray[Any]:
+    if isinstance(y, np.ma.MaskedArray) and y.mask.any():
+        labels, is_masked = np.array(y.data, dtype=object), y.mask
+        labels[is_masked] = None
+        y = labels
     if isinstance(y, (list, tuple)):
         array = np.asarray(y)
         # NumPy makes text of every label as soon as one is text.
@@ -184,16 +189,23 @@ def _to_array(y: Any) -> NDArray[Any]:
 
 
 def _refuse_missing(labels: NDArray[Any]) -> None:
+    missing = np.zeros(0, dtype=bool)
     if labels.dtype.kind in "fc":
-        if np.isnan(labels).any():
-            raise ValueError("Input y contains NaN.")
         if np.isinf(labels).any():
             raise ValueError("Input y contains infinity or a value too large for its dtype.")
+        missing = np.isnan(labels)
     elif labels.dtype.kind in "Mm":
-        if np.isnat(labels).any():
-            raise ValueError("Input y contains NaN.")
+        missing = np.isnat(labels)
     elif labels.dtype.kind == "O" and any(map(_is_missing, _list_distinct(labels.tolist()))):
-        raise ValueError("Input y contains NaN.")
+        missing = np.array([_is_missing(label) for label in labels.tolist()])
+    rows = np.flatnonzero(missing)
+    if len(rows):
+        first = ", ".join(map(str, rows[:FEW])) + ", ..." * (len(rows) > FEW)
+        raise ValueError(
+            f"Input y contains NaN: {count(len(rows), 'row')} of {len(labels):,} "
+            f"{'has' if len(rows) == 1 else 'have'} no class (rows from 0: {first}); leave such "
+            "rows out of X and y"
+        )
 
 
 def _is_missing(label: Any) -> bool:

@@ -13,7 +13,7 @@ from priorwise.common.texts import FEW, count, show_value
 from priorwise.data.checks.findings import Finding
 from priorwise.data.checks.reading import CheckedColumn
 from priorwise.data.tables.categories import Categories
-from priorwise.data.tables.column_kinds import name_commonest
+from priorwise.data.tables.column_kinds import are_codes, name_commonest
 from priorwise.data.tables.label_keys import parse_number
 
 MIN_ROWS = 20
@@ -68,7 +68,11 @@ def find_formatted_numbers(column: CheckedColumn) -> Iterator[Finding]:
             return
         units.add(match[1] or "")
         texts.append(str(label))
-    if len(units) <= FEW and None in map(parse_number, texts):
+    plain = [text for text in texts if parse_number(text) is not None]
+    others = [text for text in texts if parse_number(text) is None]
+    if plain and all(map(str.isdecimal, plain)) and are_codes(others, plain):
+        return
+    if len(units) <= FEW and others:
         yield Finding(
             "numbers as text", column.name,
             f"holds numbers written as text, such as {show_labels(texts)}, each a label",

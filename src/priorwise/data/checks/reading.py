@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.data.survey.numbers import ValueSummary
-from priorwise.data.tables.column_kinds import MAX_NUMERIC_LABELS, Kind
+from priorwise.data.tables.column_kinds import Kind, TextsAndNumbers
 from priorwise.data.tables.dates import find_forms, read_dates
 from priorwise.data.tables.label_keys import parse_number
 from priorwise.data.tables.raw_table import RawTable
@@ -123,21 +123,17 @@ def _parse(column: CheckedColumn) -> CheckedColumn:
         seconds = read_dates(column.labels, forms[0])
         values = np.array([np.nan if one is None else one for one in [*seconds, None]])
         return CheckedColumn(column.name, column.n_rows, values[column.codes], is_date=True)
-    parsed = [parse_number(label) for label in column.labels]
-    is_number = np.array([number is not None for number in parsed], dtype=bool)
-    n_numbers = int(column.rows[is_number].sum())
     if holds_texts(column.labels, column.rows):
         return replace(column, is_text=True)
-    if n_numbers < max(1, 0.5 * column.n_known):
+    values = TextsAndNumbers.part(column.labels, column.rows)
+    if values.kind not in ("numbers", "mixed", "mostly numbers"):
         return column
-    texts = np.flatnonzero(~is_number & (column.rows > 0)).tolist()
-    if texts and is_number.sum() <= MAX_NUMERIC_LABELS:
-        return column
-    values = np.array([np.nan if number is None else number for number in [*parsed, None]])
+    parsed, texts = [parse_number(label) for label in column.labels], values.texts
+    numbers = np.array([np.nan if number is None else number for number in [*parsed, None]])
     return CheckedColumn(
         column.name,
         column.n_rows,
-        values[column.codes],
+        numbers[column.codes],
         texts=[column.labels[place] for place in texts],
         text_rows=[int(column.rows[place]) for place in texts],
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import narwhals as nw
@@ -12,7 +14,12 @@ from numpy.typing import NDArray
 from priorwise.common.runtime import DataWarning, warn_user
 from priorwise.common.validation import name_near
 from priorwise.data.tables.dates import check_forms
-from priorwise.data.tables.label_keys import factorise_series, is_missing, parse_number
+from priorwise.data.tables.label_keys import (
+    factorise_series,
+    is_missing,
+    parse_number,
+    series_to_numpy,
+)
 
 _FAMILIES: dict[Any, str] = {
     nw.Boolean: "boolean",
@@ -66,7 +73,7 @@ def read_labels(frame: Any, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]
         # Labels are looked up once each, not once a row.
         column = factorise_series(series)
         return np.array([*column.labels, None], dtype=object)[column.codes], column.codes < 0
-    values = np.asarray(series.to_numpy())
+    values = np.asarray(series_to_numpy(series))
     if values.dtype.kind == "f":
         missing = missing | np.isnan(values)
     elif values.dtype.kind not in "biuMm":
@@ -105,8 +112,56 @@ READING_PARAMETERS = (
 
 MAX_SHARE_OF_TEXTS = 0.1
 """Largest share of texts among the known values of a column of numbers with a few texts."""
+MAX_SHARE_OF_CODES = 0.01
+"""Largest share of texts that look like codes among digits for all of them to be labels."""
+_CODE = re.compile(r"(\d+)(?:[A-Za-z]|[-/](?:(\d+)|[A-Za-z]))?")
 MAX_NUMERIC_LABELS = 10
 """Most distinct numbers among texts that may be labels, as in "0", "1", "2", "3 or more"."""
+
+
+@dataclass(frozen=True)
+class TextsAndNumbers:
+    """The values of a column of texts or objects: which are numbers, and what the column holds.
+
+    `labels` are its distinct values without missing ones, `totals` their rows. With `kind`
+    "numbers" all are numbers, with "labels" none is or they are too few. Otherwise a few texts
+    stand among numbers: they are codes as the numbers are ("codes", or "few codes" if that is a
+    guess), a mistake ("mixed"), or perhaps labels ("doubtful" where there are few distinct numbers,
+    "mostly numbers" where there are many).
+    """
+
+    labels: Sequence[Hashable]
+    totals: NDArray[Any]
+    numbers: list[int]  # places of the labels that rows have
+    texts: list[int]
+
+    @classmethod
+    def part(cls, labels: Sequence[Hashable], totals: NDArray[Any]) -> TextsAndNumbers:
+        """Tell the numbers among labels from the texts."""
+        numbers, texts = list[int](), list[int]()
+        for i in np.flatnonzero(totals > 0).tolist():
+            (texts if parse_number(labels[i]) is None else numbers).append(i)
+        return cls(labels, totals, numbers, texts)
+
+    @property
+    def kind(self) -> str:
+        """What the column holds."""
+        if not self.numbers or not self.texts:
+            return "numbers" if self.numbers else "labels"
+        n_numbers, n_texts = self.totals[self.numbers].sum(), self.totals[self.texts].sum()
+        share, many_numbers = (
+            n_texts / (n_texts + n_numbers),
+            len(self.numbers) > MAX_NUMERIC_LABELS,
+        )
+        numbers = [_spell_digits(self.labels[i]) for i in self.numbers]
+        texts = [str(self.labels[i]).strip() for i in self.texts]
+        if all(numbers) and all(text.isdecimal() and text[0] == "0" for text in texts):
+            return "codes"
+        if all(numbers) and share <= MAX_SHARE_OF_CODES and are_codes(texts, numbers):
+            return "few codes"
+        if share <= MAX_SHARE_OF_TEXTS:
+            return "mixed" if many_numbers else "doubtful"
+        return "mostly numbers" if many_numbers and n_numbers >= n_texts else "labels"
 
 
 def is_numeric(
@@ -116,35 +171,29 @@ def is_numeric(
 
     `labels` are its distinct values without missing ones, `totals` their rows. If all are numbers,
     it does; the names of columns of whole numbers in text, which may be codes, are added to
-    `whole_numbers`. Digits are codes if some have leading zeros and no number has a fraction. A
-    few other texts among many numbers are a ValueError, or a warning if the numbers are few enough
-    to be labels. Errors and warnings name the column and its commonest texts.
+    `whole_numbers`. Digits are codes if some have leading zeros and no number has a fraction, or if
+    a few look like codes with more behind (`are_codes`). A few other texts among many numbers are
+    a ValueError, or a warning if the numbers are few enough to be labels. Errors and warnings name
+    the column and its commonest texts.
 
     >>> is_numeric("'a'", ["1.5", "2"], np.array([3, 4]), [])
     True
     """
-    counted = [i for i, total in enumerate(totals.tolist()) if total > 0]
-    numbers = [i for i in counted if parse_number(labels[i]) is not None]
-    if not numbers:
-        return False
-    n_numbers, n_known = totals[numbers].sum(), totals[counted].sum()
-    if len(numbers) == len(counted):
-        if all(isinstance(labels[i], str) and str(labels[i]).strip().isdigit() for i in numbers):
+    values = TextsAndNumbers.part(labels, totals)
+    kind = values.kind
+    if kind == "numbers":
+        if all(isinstance(labels[i], str) and _spell_digits(labels[i]) for i in values.numbers):
             whole_numbers.append(name)
         return True
-    texts = [i for i in counted if parse_number(labels[i]) is None]
-    if _are_codes([labels[i] for i in texts], [labels[i] for i in numbers]):
-        return False
-    found = f"column {name} holds texts among numbers: {name_commonest(labels, totals, texts)}"
-    few_texts = n_known - n_numbers <= MAX_SHARE_OF_TEXTS * n_known
-    many_numbers = len(numbers) > MAX_NUMERIC_LABELS
-    if few_texts and many_numbers:
+    texts = name_commonest(labels, totals, values.texts)
+    found = f"column {name} holds texts among numbers: {texts}"
+    if kind == "mixed":
         raise ValueError(
             f"{found}. List them in missing_values if they mean missing, name the column in "
             "numeric_features to take every text as missing, or in categorical_features to take "
             "every value as a label"
         )
-    if few_texts or (many_numbers and n_numbers >= 0.5 * n_known):
+    if kind in ("doubtful", "mostly numbers", "few codes"):
         _warn(
             f"{found}. Every value is taken as a label: name the column in categorical_features "
             "if that is meant, in numeric_features to take every text as missing"
@@ -152,11 +201,35 @@ def is_numeric(
     return False
 
 
-def _are_codes(texts: Sequence[Hashable], numbers: Sequence[Hashable]) -> bool:
-    """Return whether all labels are digits, texts with leading zeros, such as postcodes."""
-    return all(str(t).strip().isdecimal() and str(t).strip()[0] == "0" for t in texts) and all(
-        isinstance(number, str) and number.strip().isdecimal() for number in numbers
-    )
+def _spell_digits(label: Hashable) -> str:
+    """Return the digits of a whole number, or of a text of digits; empty for others."""
+    if isinstance(label, int | np.integer):
+        label = str(label)
+    text = label.strip() if isinstance(label, str) else ""
+    return text if text.isdecimal() else ""
+
+
+def are_codes(texts: Sequence[str], numbers: Sequence[str]) -> bool:
+    """Return whether a few texts look like codes, as the numbers beside them, which are digits.
+
+    They are digits with a leading zero, or digits with a suffix: a letter, or a letter or a smaller
+    number behind a hyphen or a slash (a larger one makes a range). Or they have the same length as
+    all numbers, and a digit among their letters.
+
+    >>> zips = ["98146", "10115", "20095"]
+    >>> are_codes(["98146-1067"], zips), are_codes(["9814A"], zips), are_codes([">98146"], zips)
+    (True, True, False)
+    >>> are_codes(["12a", "07"], ["12", "7"]), are_codes(["20-30"], ["20", "41"])
+    (True, False)
+    """
+    width = len(numbers[0]) if len(set(map(len, numbers))) == 1 else 0
+    for text in texts:
+        match = _CODE.fullmatch(text)
+        is_range = match is not None and match[2] is not None and int(match[2]) > int(match[1])
+        same_width = len(text) == width and text.isalnum() and any(map(str.isdecimal, text))
+        if is_range or not (match or same_width):
+            return False
+    return True
 
 
 def warn_of_whole_numbers(names: Sequence[str]) -> None:

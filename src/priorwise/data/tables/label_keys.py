@@ -191,6 +191,14 @@ class NominalColumn:
         return NominalColumn(labels, codes[self.codes])
 
 
+def series_to_numpy(series: nw.Series[Any]) -> NDArray[Any]:
+    """Return a column as an array; whole numbers of 128 bits, which NumPy has not, as objects."""
+    if series.dtype in (nw.Int128, nw.UInt128):
+        return np.array(series.to_list(), dtype=object)
+    values: NDArray[Any] = series.to_numpy()
+    return values
+
+
 def factorise_series(series: nw.Series[Any]) -> NominalColumn:
     """Factorise a frame's column by its library, without Python code for each row."""
     native = series.to_native()
@@ -210,7 +218,7 @@ def factorise_series(series: nw.Series[Any]) -> NominalColumn:
             return _factorise_polars(native)
         if series.implementation.is_pyarrow():
             return _factorise_arrow(native)
-    return factorise_array(series.to_numpy())
+    return factorise_array(series_to_numpy(series))
 
 
 def _keep_seen(labels: list[Hashable], codes: NDArray[Any]) -> NominalColumn:

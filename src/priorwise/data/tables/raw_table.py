@@ -3,38 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
-from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array
 
 from priorwise.common.numeric import gen_batches
+from priorwise.data.tables.arrays import (
+    TIMES,
+    are_times,
+    in_seconds,
+    kind_of_array,
+    known_types,
+    require_rows_and_columns,
+    to_array,
+    to_float,
+)
 from priorwise.data.tables.column_kinds import Kind, name_commonest
 from priorwise.data.tables.dates import read_dates
 from priorwise.data.tables.dict_rows import DictRows, as_dict_rows
 from priorwise.data.tables.label_keys import (
     BOOLEANS,
-    MISSING_TYPES,
-    NUMBERS,
     USUAL_MARKS,
     NominalColumn,
-    as_float,
     declared_labels,
     factorise_array,
     factorise_series,
     has_order,
-    is_missing,
     parse_number,
+    series_to_numpy,
     split_dictionary,
 )
 from priorwise.data.tables.parts import read_parts, take_parts
 from priorwise.data.tables.texts import TEXT, WordScores
-
-TIMES = ((date, np.datetime64), (timedelta, np.timedelta64), (time,))
-"""Types of dates, of durations and of times of day."""
 
 
 class RawTable:
@@ -70,14 +72,14 @@ class RawTable:
             self._frame = read if isinstance(read, nw.DataFrame) else None
         if self._frame is None:
             is_named = isinstance(X, DictRows)
-            self._array = X.cells if is_named else _to_array(X)
+            self._array = X.cells if is_named else to_array(X)
             self.n_rows, self.n_columns = self._array.shape
             self._names: list[Any] = X.names if is_named else list(range(self.n_columns))
         else:
             self.n_rows, self.n_columns = self._frame.shape
             self._names = list(self._frame.columns)
             self._types = self._frame.schema
-            _require_rows_and_columns(self._frame.shape)
+            require_rows_and_columns(self._frame.shape)
 
     @property
     def names(self) -> list[Any]:
@@ -118,7 +120,7 @@ class RawTable:
 
     def _find_kind(self, i: int) -> Kind:
         if self._frame is None:
-            return _kind_of_array(self._array[:, i])
+            return kind_of_array(self._array[:, i])
         dtype = self._type(i)
         if dtype.is_numeric() or dtype in (nw.Datetime, nw.Date, nw.Duration, nw.Time):
             return "numeric"
@@ -129,7 +131,7 @@ class RawTable:
             )
         if dtype == nw.Object:
             # Objects that are all numbers in one batch may be others in the next.
-            return "numeric" if _are_times(_known_types(self._values(i))) else "text"
+            return "numeric" if are_times(known_types(self._values(i))) else "text"
         if dtype in (nw.String, nw.Unknown) or self._names[i] in self._texts:
             return "text"
         return "nominal"
@@ -138,7 +140,7 @@ class RawTable:
         """Whether a column has dates, with or without a time."""
         if self._frame is None or self._type(i) == nw.Object:
             values = self._values(i)
-            dates = values.dtype.kind == "O" and _known_types(values)
+            dates = values.dtype.kind == "O" and known_types(values)
             return values.dtype.kind == "M" or bool(
                 dates and all(issubclass(t, TIMES[0]) for t in dates)
             )
@@ -157,9 +159,9 @@ class RawTable:
         else:
             values = self._values(i)
             if values.dtype.kind == "M":
-                numbers = _in_seconds(values, values.astype("datetime64[us]"))
+                numbers = in_seconds(values, values.astype("datetime64[us]"))
             elif values.dtype.kind == "m":
-                numbers = _in_seconds(values, values.astype("timedelta64[us]"))
+                numbers = in_seconds(values, values.astype("timedelta64[us]"))
             elif values.dtype.kind == "O":
                 numbers = np.array([to_float(value) for value in values.tolist()], dtype=np.float64)
             else:
@@ -216,10 +218,10 @@ class RawTable:
     def _holds_text(self, i: int) -> bool:
         """Whether column i has labels, or objects that are not all numbers."""
         if self._frame is None:
-            return _kind_of_array(self._array[:, i]) == "text"
+            return kind_of_array(self._array[:, i]) == "text"
         dtype = self._type(i)
         if dtype in (nw.Object, nw.Unknown):
-            return _kind_of_array(self._values(i)) == "text"
+            return kind_of_array(self._values(i)) == "text"
         return dtype in (nw.String, nw.Categorical, nw.Enum)
 
     def numeric_values(
@@ -308,8 +310,7 @@ class RawTable:
     def _values(self, i: int) -> NDArray[Any]:
         if self._frame is None:
             return self._array[:, i]
-        values: NDArray[Any] = self._series(i).to_numpy()
-        return values
+        return series_to_numpy(self._series(i))
 
 
 def infinity_error(name: str) -> ValueError:
@@ -317,82 +318,3 @@ def infinity_error(name: str) -> ValueError:
     return ValueError(
         f"Input X contains infinity or a value too large for dtype('float64'): column {name}"
     )
-
-
-def _to_array(X: Any) -> NDArray[Any]:
-    if isinstance(X, np.ma.MaskedArray):
-        # Numbers and dates have a missing value of their own, all others become objects.
-        kind = X.dtype.kind
-        X = X.astype(np.float64 if kind in "iuf" else X.dtype if kind in "mM" else object)
-        X = X.filled({"f": np.nan, "O": None}.get(X.dtype.kind, "NaT"))
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iuf" and X.size > 0:
-        return X
-    if isinstance(X, (list, tuple)):
-        array = np.asarray(X)
-        # NumPy makes strings of everything as soon as one value is one.
-        X = np.array(X, dtype=object) if array.dtype.kind in "USO" else array
-    return check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
-
-
-def _require_rows_and_columns(shape: tuple[int, int]) -> None:
-    if shape[0] == 0:
-        raise ValueError(
-            f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required."
-        )
-    if shape[1] == 0:
-        raise ValueError(
-            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
-        )
-
-
-def _kind_of_array(values: NDArray[Any]) -> Kind:
-    if values.dtype.kind in "iufmM":
-        return "numeric"
-    if values.dtype.kind != "O":
-        return "nominal" if values.dtype.kind == "b" else "text"
-    known = _known_types(values)
-    if known and all(issubclass(t, NUMBERS) and not issubclass(t, BOOLEANS) for t in known):
-        return "numeric"
-    return "numeric" if _are_times(known) else "text"
-
-
-def _known_types(values: NDArray[Any]) -> list[type]:
-    """The types of an array of objects, without those of missing values."""
-    objects = values.tolist()
-    types = [t for t in set(map(type, objects)) if t.__name__ not in MISSING_TYPES]
-    # NaN among others is a missing value and no number.
-    if float in types and len(types) > 1 and all(v != v for v in objects if type(v) is float):
-        types.remove(float)
-    return types
-
-
-def _are_times(types: list[type]) -> bool:
-    """Whether all values are times of one kind: days and hours have no common scale."""
-    return bool(types) and any(all(issubclass(t, times) for t in types) for times in TIMES)
-
-
-def to_float(value: Any) -> float:
-    """Return a number, or a date, time of day or duration in seconds; NaN if it is missing.
-
-    >>> to_float(time(1, 30)), to_float(date(1970, 1, 2))
-    (5400.0, 86400.0)
-    """
-    if is_missing(value):
-        return np.nan
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        unit = "datetime64[us]" if isinstance(value, np.datetime64) else "timedelta64[us]"
-        return float(value.astype(unit).astype(np.int64)) / 1e6
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, time):
-        return value.hour * 3600.0 + value.minute * 60.0 + value.second + value.microsecond / 1e6
-    if isinstance(value, datetime):
-        return (value - datetime(1970, 1, 1, tzinfo=value.tzinfo and UTC)).total_seconds()
-    if isinstance(value, date):
-        return (value.toordinal() - date(1970, 1, 1).toordinal()) * 86400.0
-    return as_float(value)
-
-
-def _in_seconds(values: NDArray[Any], in_microseconds: NDArray[Any]) -> NDArray[np.float64]:
-    seconds = in_microseconds.astype(np.int64) / 1e6
-    return np.where(np.isnat(values), np.nan, seconds)
