@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from priorwise import ConditionalTable
+from priorwise.common.runtime import DataWarning
 from priorwise.smoothing import HDP, HGS, MEstimate
 from reference.smoothing import additive
 from reference.trees import count_rows
@@ -128,23 +129,14 @@ def test_to_frame_converts_to_another_library(table: ConditionalTable) -> None:
     assert isinstance(table.to_frame("polars"), pl.DataFrame)
 
 
-def test_query_answers_for_every_prefix(table: ConditionalTable) -> None:
-    tree, p = table.count_tree_, table.probabilities_
-    rows = tree.rows(p, rest="parent")
-    assert list(table.query().values()) == rows[0].tolist()
-    assert list(table.query(weight="heavy").values()) == rows[1].tolist()
-    assert list(table.query({"weight": "light"}).values()) == rows[2].tolist()
-
-
-def test_an_unseen_context_answers_with_its_longest_seen_prefix(table: ConditionalTable) -> None:
-    light = table.query(weight="light")
-    assert table.query(weight="light", height="tall") == light
-    assert table.query(weight="light", height="a giant's") == light
-    assert table.query(weight="unheard of", height="tall") == table.query()
-    frame = pd.DataFrame({"weight": ["light", None], "height": ["tall", "med"]})
-    np.testing.assert_array_equal(
-        table.predict_proba(frame), [list(light.values()), list(table.query().values())]
-    )
+def test_an_unseen_value_has_what_is_expected_of_a_new_one(table: ConditionalTable) -> None:
+    rows = table.count_tree_.rows(table.probabilities_, rest="parent")
+    root, _, light = rows[:3].tolist()
+    assert list(table.query(weight="light", height="tall").values()) == light
+    assert list(table.query(weight="light", height="a giant's").values()) == light
+    assert list(table.query(weight="unheard of", height="tall").values()) == root
+    frame = pd.DataFrame({"weight": ["light", "?"], "height": ["tall", "med"]})
+    np.testing.assert_array_equal(table.predict_proba(frame), [light, root])
 
 
 def test_classes_list_categories_that_no_row_has() -> None:
@@ -216,7 +208,8 @@ def test_weight_zero_leaves_a_row_out() -> None:
     frame = as_pandas()
     weight = np.append(np.ones(12), [0, 0, 0])  # all of (light, med)
     table = fit(frame, sample_weight=weight)
-    assert table.query(weight="light", height="med") == table.query(weight="light")
+    unseen = table.query(weight="light", height="unheard of")
+    assert table.query(weight="light", height="med") == unseen
     np.testing.assert_array_equal(table.probabilities_, fit(frame[:12]).probabilities_)
 
 
@@ -349,6 +342,11 @@ UNFIT: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         {"frame": as_pandas().replace({"stroke": {"yes": None}})}, ValueError,
         "target 'stroke' must have no missing values",
     ),
+    "measurements": (
+        {"frame": as_pandas().assign(stroke=np.arange(15) / 4)}, ValueError,
+        r"target 'stroke' must hold labels or whole numbers, got 15 different numbers such as "
+        r"0\.25: cut it into classes first, or pass it as text if each number is a class",
+    ),
     "negative weight": (
         {"sample_weight": [1.0] * 14 + [-1.0]}, ValueError,
         r"sample_weight must be finite and not negative, got -1\.0 in row 14",
@@ -362,6 +360,14 @@ UNFIT: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     ),
     "no weight": ({"sample_weight": [0.0] * 15}, ValueError, "must not be zero for every row"),
 }  # fmt: skip
+
+
+def test_a_target_of_numbers_that_are_classes_is_taken() -> None:
+    rows = pd.DataFrame({"x": list("ab") * 50, "y": np.arange(100)})
+    with pytest.warns(DataWarning, match="target 'y' has 100 different numbers in 100 rows"):
+        ConditionalTable("laplace").fit(rows, target="y", given=["x"])
+    for y in (rows.y % 50, (rows.y / 4).astype(str), pd.Categorical(rows.y / 4)):
+        ConditionalTable("laplace").fit(rows.assign(y=y), target="y", given=["x"])
 
 
 @pytest.mark.parametrize("case", UNFIT)

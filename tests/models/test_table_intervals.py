@@ -1,9 +1,41 @@
-"""Intervals of conditional tables with extreme counts."""
+"""Intervals of conditional tables: how wide they are at least, and extreme counts."""
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 from priorwise import ConditionalTable
+from priorwise.smoothing import MLE, Smoother
+
+EQUAL = [("yes", "a", "p"), ("no", "a", "p"), ("yes", "a", "q"), ("no", "b", "q")] * 5
+NEAR = [(y, "a", "p") for y in ["yes"] * 18 + ["no"] * 2] + [
+    (y, "b", "p") for y in ["yes"] * 19 + ["no"]
+]
+PURE = [("yes", "a", "p")] * 3 + [("yes", "b", "p")] * 5
+ROWS = {"equal": EQUAL, "near": NEAR, "pure": PURE}
+
+
+@pytest.mark.parametrize("weight", [1.0, 1.25])
+@pytest.mark.parametrize("kind", ROWS)
+@pytest.mark.parametrize("name", [name for name in Smoother.by_name if name != "best"])
+def test_an_interval_is_not_narrower_than_that_of_independent_rows(
+    name: str, kind: str, weight: float
+) -> None:
+    rows = ROWS[kind] + ([("no", "c", "p")] if kind == "pure" else [])
+    table = ConditionalTable(name, random_state=0)
+    table.fit(rows, target=0, given=[1, 2], sample_weight=np.full(len(rows), weight))
+    tree, smoother = table.count_tree_, table.smoothing_
+    contexts, proba = table.describe_contexts(np.arange(tree.n_nodes, dtype=np.int32))
+    borrows = smoother.rest == "parent"
+    for node, (context, p) in enumerate(zip(contexts, proba[:, 1], strict=True)):
+        known = {i: value for i, value in enumerate(context, 1) if value is not None}
+        low, high = table.predict_interval(known)["yes"]
+        # Nothing is known better than all rows could say, and two of a prior.
+        n = tree.totals[0 if borrows else node] + 2.0
+        least, most = beta.ppf([0.05, 0.95], n * p, n * (1.0 - p)) if 0 < p < 1 else (0.0, 0.0)
+        assert high - low > 0.85 * (most - least), known
+        if isinstance(smoother, MLE) and p == 1.0:
+            assert low < 0.5 ** (1 / tree.totals[node])
 
 
 @pytest.mark.parametrize("largest", [3e9, 5e9, 1e15])

@@ -300,6 +300,12 @@ def test_shrinkage_is_a_smoother_in_additive_form(entry: Entry, tree: CountTree)
         np.testing.assert_array_equal(cells, entry.smoother.smooth(tree))
 
 
+def test_the_share_of_own_rows_is_the_last_on_the_path(entry: Entry, tree: CountTree) -> None:
+    own = entry.smoother.own_shares(tree)
+    expected = [entry.smoother.path_shares(tree, node)[-1] for node in range(tree.n_nodes)]
+    np.testing.assert_allclose(own, expected, rtol=1e-9)
+
+
 def test_parameters_can_be_read_set_copied_and_pickled(entry: Entry) -> None:
     smoother = entry.smoother
     copied = clone(smoother)

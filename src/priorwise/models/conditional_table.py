@@ -23,7 +23,13 @@ from priorwise.data.tables import Categories
 from priorwise.data.tables.label_keys import NominalColumn
 from priorwise.models.candidates import choose_smoother, count_target, score_on_held
 from priorwise.models.context_lookup import ContextLookup
-from priorwise.models.given_columns import as_array, check_given, find_column, read_table
+from priorwise.models.given_columns import (
+    as_array,
+    check_given,
+    check_target,
+    find_column,
+    read_table,
+)
 from priorwise.models.rows_behind import find_ends, log_odds_variance, split_steps
 from priorwise.smoothing import Smoother
 from priorwise.smoothing.base import as_smoother, checked_smooth
@@ -40,9 +46,13 @@ class ConditionalTable(ContextLookup):
 
     Contexts are counted in a tree whose levels are the `given` columns, most influential
     first; a smoother turns the counts into probabilities for every context seen and for every
-    prefix of one. A context never seen has the distribution of its longest seen prefix, or the
-    uniform one if the smoother has ``backoff=False``, as in pgmpy and pyAgrum. All columns are
-    nominal: numbers count as labels. Missing values are a value of their own.
+    prefix of one. A context that is cut short, because a later column is not given or missing, has
+    the distribution of its rows: of "hdp", "pitman-yor" and "m-branch" the mean of the contexts
+    below, weighed by their rows. A context with a value or a combination that no row had has what
+    the smoother expects of a new one below its longest seen prefix, or the uniform
+    distribution if the smoother has ``backoff=False``, as in pgmpy and pyAgrum. All columns are
+    nominal: numbers count as labels. Missing values are a value of their own in a column that had
+    some in training.
 
     Parameters
     ----------
@@ -135,7 +145,8 @@ class ConditionalTable(ContextLookup):
         frame : pandas, polars or Arrow table, 2-d array, or list of lists
             The rows.
         target : str or int
-            Name of the column to predict; its place, for arrays and lists.
+            Name of the column to predict; its place, for arrays and lists. Numbers must be whole,
+            unless the type of the column declares them.
         given : list of str or int
             Names of the columns to condition on, the most influential first.
         sample_weight : array-like of shape (n_rows,), optional
@@ -159,6 +170,8 @@ class ConditionalTable(ContextLookup):
             columns = [NominalColumn(column.labels, column.codes[counted]) for column in columns]
         if (columns[-1].codes < 0).any():
             raise ValueError(f"target {target!r} must have no missing values")
+        if table.declared_labels(places[-1]) is None:
+            check_target(target, columns[-1])
         listed = self.declared == "count" and table.declared_labels(places[-1])
         declared = Categories()
         declared.declare(listed or [])
@@ -189,7 +202,8 @@ class ConditionalTable(ContextLookup):
         ----------
         context : mapping, optional
             The values of some `given` columns by name. They must be the first ones: a prefix of
-            `given`. Values never seen back off.
+            `given`. Values never seen back off; a missing one, where training had none, leaves its
+            column and those after it open.
         **values : object
             The same by keyword, for names that are Python identifiers.
 
@@ -199,8 +213,7 @@ class ConditionalTable(ContextLookup):
             The probability of each value of the target.
         """
         asked = dict(context or {}) | values
-        node = self._find_context(dict(asked))
-        return self._by_class(self._distribution(node, len(asked))[0].tolist())
+        return self._by_class(self._distribution(*self._find_context(asked))[0].tolist())
 
     def predict_proba(self, frame: Any) -> NDArray[np.float64]:
         """Return the distribution of the target for the context of each row.
@@ -215,7 +228,7 @@ class ConditionalTable(ContextLookup):
         array of shape (n_rows, n_classes)
             Probabilities; columns as in `classes_`.
         """
-        return self._distribution(self._find(frame), len(self.given_))
+        return self._distribution(*self._find(frame))
 
     def predict(self, frame: Any) -> NDArray[Any]:
         """Return the most probable value of the target for the context of each row.
@@ -265,10 +278,9 @@ class ConditionalTable(ContextLookup):
         """
         check_number("level", level, above=0.0, below=1.0)
         single = isinstance(frame, Mapping)
-        nodes = self._find_context(dict(frame)) if single else self._find(frame)
-        n_given = len(frame) if single else len(self.given_)
-        draws, place = self._draw(nodes, n_given, N_DRAWS, self.seed_)
-        lower, upper = find_ends(draws, place, self._distribution(nodes, n_given), level)
+        contexts = self._find_context(dict(frame)) if single else self._find(frame)
+        draws, place = self._draw(*contexts, N_DRAWS, self.seed_)
+        lower, upper = find_ends(draws, place, self._distribution(*contexts), level)
         if single:
             return self._by_class(zip(lower[0].tolist(), upper[0].tolist(), strict=True))
         return lower, upper
@@ -279,8 +291,9 @@ class ConditionalTable(ContextLookup):
         """Draw distributions of the target that may be the true ones.
 
         The smoother "hdp" draws from its posterior, by Gibbs sampling; the estimates of others, and
-        of counts that are no whole numbers, are taken as means of Dirichlet distributions. A
-        context without rows differs from the one above as its siblings do.
+        of counts that are no whole numbers, are taken as means of Dirichlet distributions of as
+        many rows as the smoother has used. A context without rows differs from the one above as its
+        siblings do.
 
         Parameters
         ----------
@@ -298,7 +311,7 @@ class ConditionalTable(ContextLookup):
         """
         check_number("n_draws", n_draws, least=1, whole=True)
         seed = draw_seed(random_state)
-        draws, place = self._draw(self._find(frame), len(self.given_), int(n_draws), seed)
+        draws, place = self._draw(*self._find(frame), int(n_draws), seed)
         return draws[:, place]
 
     def explain(self, frame: Any, reference: Any = None) -> Explanation:
@@ -320,19 +333,20 @@ class ConditionalTable(ContextLookup):
             Its `support` is the number of rows of the context with the column. The variances of a
             row sum to that of the log-odds of 1,000 draws of `sample_proba`.
         """
-        codes, node = self._encode(frame), self._find(frame)
-        proba = self._distribution(node, len(self.given_))
+        (codes, is_open), (node, n_known) = self._encode(frame), self._find(frame)
+        proba = self._distribution(node, n_known)
         values = np.empty((len(node), len(self.given_)), dtype=object)
         for i, column in enumerate(codes):
-            values[:, i] = as_array([*self.categories_[i].labels, "unseen"])[column]
+            labels = as_array([*self.categories_[i].labels, "unseen", None])
+            values[:, i] = labels[np.where(is_open[i], -1, np.where(column < 0, -2, column))]
         terms, support = split_steps(
-            self.smoothing_, self.count_tree_, self.probabilities_, node, safe_log(proba)
+            self.count_tree_, self._node_distribution, node, safe_log(proba)
         )
-        bias = safe_log(self._rows(self.probabilities_, np.zeros(1, dtype=np.int32)))[0]
+        bias = safe_log(self._node_distribution(np.zeros(1, dtype=np.int32)))[0]
         explanation = Explanation.from_sums(
             self.classes_, tuple(map(str, self.given_)), bias, terms, support=support, values=values
         )
-        draws, place = self._draw(node, len(self.given_), N_DRAWS, self.seed_)
+        draws, place = self._draw(node, n_known, N_DRAWS, self.seed_)
         variance, n_rows = log_odds_variance(draws)[place], float(self.count_tree_.totals[0])
         interval = partial(find_ends, draws, place, proba)
         explanation = share_variance(explanation, proba, variance, n_rows, interval)
@@ -341,7 +355,7 @@ class ConditionalTable(ContextLookup):
     def to_frame(self, backend: str | None = None) -> Any:
         """Return every context seen, with its rows and its probabilities, as a table.
 
-        Prefixes of contexts have None in the columns they leave open.
+        Prefixes of contexts have None in the columns they leave open, and answer as `query` does.
 
         Parameters
         ----------
@@ -360,7 +374,7 @@ class ConditionalTable(ContextLookup):
             str(name): labels for name, labels in zip(self.given_, contexts, strict=True)
         }
         columns["rows" if "rows" not in columns else "rows counted"] = tree.totals
-        proba = self._rows(self.probabilities_, np.arange(tree.n_nodes))
+        proba = self._node_distribution(np.arange(tree.n_nodes, dtype=np.int32))
         for value, p in zip(self.classes_.tolist(), proba.T, strict=True):
             columns[f"p({value})"] = p
         chosen: Any = backend or self.library_ or "pandas"
@@ -374,4 +388,4 @@ class ConditionalTable(ContextLookup):
         labels = [one.labels for one in self.categories_[:-1]]
         columns = label_contexts(self.count_tree_, labels)
         values = [tuple(column[node] for column in columns) for node in nodes.tolist()]
-        return values, self._rows(self.probabilities_, nodes)
+        return values, self._node_distribution(nodes)

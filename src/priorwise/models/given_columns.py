@@ -8,8 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.runtime import DataWarning, warn_user
 from priorwise.common.validation import name_near
 from priorwise.data.tables import RawTable
+from priorwise.data.tables.label_keys import NominalColumn, as_float, is_number
+
+MAX_NUMBERS = 64
+"""Most different numbers of a column that are taken as labels. More of them are measurements: in a
+table of 1,000 rows, a label then has 15 rows before any other column divides them."""
 
 
 def read_table(frame: Any) -> RawTable:
@@ -45,6 +51,26 @@ def check_given(given: Any, target: Hashable) -> list[Hashable]:
     if len(set(given)) < len(given):
         raise ValueError(f"given must name each column once, got {list(given)!r}")
     return list(given)
+
+
+def check_target(target: Hashable, column: NominalColumn) -> None:
+    """Raise ValueError if a target holds measurements; warn if most of its numbers differ."""
+    labels = column.labels
+    if not all(is_number(label) for label in labels):
+        return
+    parts = [label for label in labels if not as_float(label).is_integer()]
+    advice = "cut it into classes first, or pass it as text if each number is a class"
+    if parts:
+        raise ValueError(
+            f"target {target!r} must hold labels or whole numbers, got {len(labels):,} different "
+            f"numbers such as {parts[0]}: {advice}"
+        )
+    if len(labels) > max(MAX_NUMBERS, len(column.codes) / 2):
+        warn_user(
+            f"target {target!r} has {len(labels):,} different numbers in "
+            f"{len(column.codes):,} rows, and each is a class: {advice}",
+            DataWarning,
+        )
 
 
 def find_column(table: RawTable, name: Hashable, role: str) -> int:

@@ -9,7 +9,7 @@ from priorwise import _core
 from priorwise.common.numeric import half_decades
 from priorwise.common.validation import check_number
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import Shrinkage, Smoother, TunedSmoother, path_to
+from priorwise.smoothing.base import Shrinkage, Smoother, TunedSmoother, path_to, share_rows
 
 M_CANDIDATES = (0.0, 0.05, 0.2, 1.0, 5.0, 20.0)
 WEIGHT_CANDIDATES = half_decades(-1.0, 1.5)
@@ -172,6 +172,7 @@ class MBranch(Smoother, name="m-branch"):
     """
 
     cheap = True
+    inner_is_prior = True
 
     def __init__(self, m: float = 4.0) -> None:
         self.m = m
@@ -221,6 +222,11 @@ class HierarchicalShrinkage(TunedSmoother, name="shrinkage"):
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
         lam = check_number("lam", self._tuned_number(), above=0.0)
         return _core.shrink_hierarchically(tree, float(lam))
+
+    def own_shares(self, tree: CountTree) -> NDArray[np.float64]:
+        above = tree.totals[np.maximum(tree.parent, 0)]
+        strength = np.where(tree.parent < 0, 1.0, float(self.lam))
+        return np.where(tree.totals > 0.0, share_rows(above, strength), 0.0)
 
     def path_shares(self, tree: CountTree, node: int) -> NDArray[np.float64]:
         path = path_to(tree, node)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from priorwise import _core
-from priorwise.common.docstrings import describe
+from priorwise.common.docstrings import describe, hook
 from priorwise.common.estimator import Estimator
 from priorwise.common.registered import is_of_library, register
 from priorwise.common.runtime import map_in_threads
@@ -68,6 +69,10 @@ class Smoother(Estimator):
 
     backoff: bool = True
     """Whether a context without rows copies its parent. Otherwise it is uniform."""
+
+    inner_is_prior: bool = False
+    """Whether the row of an inner node is the prior of nodes below it, and no estimate of the rows
+    that the node has."""
 
     cheap: bool = False
     """Whether smoothing is one pass over the cells, too short to start threads for."""
@@ -141,6 +146,14 @@ class Smoother(Estimator):
         """
         return Shrinkage(np.ones(tree.n_nodes), towards_parent=True)
 
+    @hook
+    def own_shares(self, tree: CountTree) -> NDArray[np.float64]:
+        """Return how much of each node's estimate comes from its own rows, as `path_shares` does.
+
+        A share l of the estimate from N rows leaves as much to others as N (1 - l) / l rows say.
+        """
+        return share_rows(tree.totals, self.shrinkage(tree).weight)
+
     @describe(TREE)
     def path_shares(self, tree: CountTree, node: int) -> NDArray[np.float64]:
         """Return how much of a node's estimate comes from each node on its path.
@@ -191,6 +204,29 @@ class TunedSmoother(Smoother):
                 "'cv' is chosen by a model, on rows the counts have not seen"
             )
         return value
+
+
+def share_rows(rows: NDArray[np.float64], others: Any) -> NDArray[np.float64]:
+    """Return the share of rows among them and others; zero if there are none.
+
+    >>> share_rows(np.array([3.0, 0.0]), 1.0)
+    array([0.75, 0.  ])
+    """
+    return np.divide(rows, rows + others, out=np.zeros_like(rows), where=rows > 0.0)
+
+
+def sum_above(tree: CountTree, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum of the numbers of all ancestors of each node.
+
+    >>> tree = CountTree.from_rows([[0, 1], [0, 0]], [0, 1], n_outcomes=2)
+    >>> sum_above(tree, np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    array([0., 1., 1., 3., 4.])
+    """
+    sums = np.zeros(tree.n_nodes)
+    for first, last in pairwise(tree.level_start[1:]):
+        parent = tree.parent[first:last]
+        sums[first:last] = sums[parent] + numbers[parent]
+    return sums
 
 
 def path_to(tree: CountTree, node: int) -> list[int]:

@@ -82,6 +82,8 @@ class HDP(Smoother, name="hdp"):
     array([1., 1., 1.])
     """
 
+    inner_is_prior = True
+
     def __init__(
         self,
         inference: str = "variational",
@@ -218,6 +220,7 @@ class HDP(Smoother, name="hdp"):
 def draw_missing_levels(
     rows: NDArray[np.float64],
     level: NDArray[np.int32],
+    n_known: NDArray[np.int32],
     concentrations: NDArray[np.float64],
     seed: int,
 ) -> None:
@@ -225,12 +228,12 @@ def draw_missing_levels(
 
     A context without rows differs from the one above as its siblings do: each level that is
     missing adds a draw from the Dirichlet distribution around the level above. `rows` are draws of
-    shape (n_samples, n_nodes, n_outcomes) of nodes at these levels; the columns of
-    `concentrations` are the levels of the contexts, from the first below the root.
+    shape (n_samples, n_nodes, n_outcomes) of nodes at these levels, which stand for contexts of
+    `n_known` values; the columns of `concentrations` are levels, from the first below the root.
     """
     generator = np.random.default_rng(seed)
     for above, concentration in enumerate(concentrations.T):
-        missing = np.flatnonzero(level <= above)
+        missing = np.flatnonzero((level <= above) & (above < n_known))
         alpha = concentration[:, None, None] * rows[:, missing]
         rows[:, missing] = draw_dirichlet(alpha, generator)
 

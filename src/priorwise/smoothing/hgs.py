@@ -11,7 +11,7 @@ from priorwise.common.docstrings import describe
 from priorwise.common.validation import check_choice, check_number
 from priorwise.counts import CountTree
 from priorwise.smoothing.additive import WEIGHT_CANDIDATES
-from priorwise.smoothing.base import TREE, Smoother, path_to
+from priorwise.smoothing.base import TREE, Smoother, path_to, share_rows, sum_above
 
 MODES = ("optimised", "published", "depth")
 """Modes that smooth a tree by themselves."""
@@ -93,6 +93,11 @@ class HGS(Smoother, name="hgs"):
 
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
         return _core.hgs_estimate(tree, self.weights(tree))
+
+    def own_shares(self, tree: CountTree) -> NDArray[np.float64]:
+        others = sum_above(tree, self.weights(tree))
+        others[0] = 1.0
+        return share_rows(tree.totals, others)
 
     def path_shares(self, tree: CountTree, node: int) -> NDArray[np.float64]:
         path = path_to(tree, node)

@@ -9,7 +9,7 @@ from priorwise import _core
 from priorwise.common.numeric import half_decades
 from priorwise.common.validation import check_number
 from priorwise.counts import CountTree
-from priorwise.smoothing.base import TunedSmoother, path_to
+from priorwise.smoothing.base import TunedSmoother, path_to, share_rows, sum_above
 
 RATE_CANDIDATES = half_decades(0.0, -2.0)
 
@@ -59,6 +59,12 @@ class PruningAverage(TunedSmoother, name="pruning-average"):
 
     def smooth(self, tree: CountTree, seed: int = 0) -> NDArray[np.float64]:
         return _core.average_prunings(tree, *self._settings())[0]
+
+    def own_shares(self, tree: CountTree) -> NDArray[np.float64]:
+        ends = _core.average_prunings(tree, *self._settings())[1]
+        with np.errstate(divide="ignore"):
+            reach = np.exp(sum_above(tree, np.log1p(-ends)))
+        return reach * share_rows(tree.totals, self.pseudo_count)
 
     def path_shares(self, tree: CountTree, node: int) -> NDArray[np.float64]:
         path = path_to(tree, node)

@@ -27,16 +27,13 @@ from priorwise.data.survey import Survey
 from priorwise.data.survey.batch import RawColumns
 from priorwise.data.tables import Categories, RawTable
 from priorwise.models.general.tables import family_columns, plan_families
+from priorwise.models.given_columns import MAX_NUMBERS
 from priorwise.streaming.fit import StreamedModel, StreamNeeds
 from priorwise.streaming.passes import CodedBatch, PairPass, Pass
 from priorwise.streaming.row_stream import RowStream
 from priorwise.structure.networks import Network
 from priorwise.structure.networks.hill_climb import climb_hill
 from priorwise.structure.networks.network import learn_kdb, learn_tan
-
-MAX_NUMBERS = 64
-"""Most different numbers of a column that are taken as states. More of them are measurements: in a
-table of 1,000 rows, a state then has 15 rows before any parent divides them."""
 
 
 @dataclass(frozen=True)
