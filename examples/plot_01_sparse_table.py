@@ -20,7 +20,7 @@ rows = (
 
 # %%
 # One table for each smoother. `given` names the columns, the most influential first: a
-# combination without patients gets the estimate of its first column alone.
+# combination without patients gets what the smoother expects of a new one in its first column.
 
 smoothers = {"frequencies": "mle", "Laplace": "laplace", "M-branch": "m-branch", "HDP": "hdp"}
 tables = {

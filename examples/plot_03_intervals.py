@@ -4,7 +4,7 @@ How sure is an estimate?
 
 A probability from three rows and one from three thousand are not equally certain. The hierarchical
 Dirichlet model behind `HDP` has a posterior distribution, from which
-:meth:`ConditionalTable.interval <priorwise.ConditionalTable.interval>` takes credible intervals.
+:meth:`~priorwise.ConditionalTable.predict_interval` draws credible intervals.
 """
 
 import matplotlib.pyplot as plt

@@ -220,7 +220,7 @@ class HDP(Smoother, name="hdp"):
 def draw_missing_levels(
     rows: NDArray[np.float64],
     level: NDArray[np.int32],
-    n_known: NDArray[np.int32],
+    n_known: NDArray[np.int32] | int,
     concentrations: NDArray[np.float64],
     seed: int,
 ) -> None:

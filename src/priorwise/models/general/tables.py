@@ -116,7 +116,7 @@ class LearntTable(Record):
             distinct, where = np.unique(node, return_inverse=True)
             rows = np.stack([one.tree.rows(draw, distinct, rest=self.rest) for draw in cells])
             level = one.tree.level[distinct]
-            draw_missing_levels(rows, level, concentrations, seed + place)
+            draw_missing_levels(rows, level, one.tree.depth, concentrations, seed + place)
             draws.append(rows[:, where])
         return np.concatenate(draws)
 
