@@ -113,8 +113,10 @@ def test_of_many_features_those_in_view_are_drawn(driver, tmp_path):
     last = driver.find_elements("css selector", "#features label.name")[-1]
     driver.find_element("id", "find").send_keys(last.text)
     script = f"return document.getElementById('{last.get_attribute('for')}')"
-    slider, before = wait_for(driver, script), read(driver)["proba"]
+    slider = wait_for(driver, script)
     slider.send_keys("\ue011")  # the key Home
+    before = read(driver)["proba"]
+    slider.send_keys("\ue010")  # the key End
     assert read(driver)["proba"] != before
     assert driver.find_element("id", "find-note").text.endswith("of 120 features")
 
@@ -282,11 +284,12 @@ def test_a_text_is_typed_and_its_words_are_named(driver, tmp_path):
     open_page(driver, tmp_path / "page.html")
     change = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))"
     field = driver.find_element("css selector", "textarea")
-    typical = float(np.sort(X["size"])[150])
+    # It begins at a row of the data.
+    size = X["size"][X["note"] == field.get_attribute("value")].item()
     steps = {}
     for text in ("Late - late wax?", " ", texts[0]):
         driver.execute_script(change, field, text)
-        row = pd.DataFrame({"note": [text], "size": [typical]})
+        row = pd.DataFrame({"note": [text], "size": [size]})
         answer = read(driver)
         np.testing.assert_allclose(answer["proba"], model.predict_proba(row)[0], atol=1e-9)
         steps[text] = dict(answer["steps"])
@@ -294,6 +297,82 @@ def test_a_text_is_typed_and_its_words_are_named(driver, tmp_path):
     assert "note: late" not in steps[" "]
     assert "note = missing" in steps[" "]
     assert list_errors(driver) == []
+
+
+def make_texts(n_rows: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Texts that tell nearly all of a class of a quarter of the rows; some of them are missing."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n_rows) < 0.26).astype(int)
+    words = [f"w{a}{b}" for a in "abcdef" for b in "xyz"]
+    said = np.where(rng.random(n_rows) < 0.1 + 0.8 * y, "late broken ", "fine ")
+    texts = [one + " ".join(rng.choice(words, 5)) for one in said]
+    X = pd.DataFrame({"note": texts, "size": rng.normal(size=n_rows), "town": "Bonn"})
+    X.loc[rng.random(n_rows) < 0.3, "town"] = "Kiel"
+    for name in X:
+        X.loc[rng.random(n_rows) < 0.2, name] = None
+    return X, y
+
+
+@pytest.mark.filterwarnings("ignore:the text of column")
+@pytest.mark.parametrize("seed", range(3))
+def test_a_page_begins_at_a_whole_row_of_the_data_near_the_shares_of_the_classes(
+    driver, tmp_path, seed
+):
+    X, y = make_texts(400, seed)
+    model = SplineLogisticClassifier().fit(X, y)
+    model.explorer(tmp_path / "page.html", X, y)
+    open_page(driver, tmp_path / "page.html")
+    row = int(driver.find_element("css selector", "#row-tools input").get_attribute("value")) - 1
+    answer = read(driver)["proba"]
+    np.testing.assert_allclose([answer], model.predict_proba(X[row : row + 1]), atol=1e-9)
+    assert X.loc[row].notna().all()
+    # A quarter of the rows have a probability near one.
+    assert abs(answer[1] - y.mean()) < 0.25
+    note = driver.find_element("id", "row-note").text
+    assert note.startswith(f"Row {row} of the data, a typical one")
+    driver.find_element("xpath", "//button[text()='Next']").click()
+    assert driver.find_element("id", "row-note").text.startswith(f"Row {(row + 1) % 400} of the")
+    driver.find_element("xpath", "//button[text()='Typical row']").click()
+    assert driver.find_element("id", "row-note").text == note
+    assert list_errors(driver) == []
+
+
+TYPED: dict[str, float | str | None] = {
+    "13,5": 13.5, "13.5": 13.5, " -,5": -0.5, "1e1": 10.0, "1234,56": 1234.56, "": None,
+    "0,125": 0.125, "7": 7.0, "1,500": "1500 or 1.5", "1.234,5": "not a number",
+    "abc": "not a number", "1,234,567": "not a number", "1e999": "not a number", "12 5": "not a number",
+}  # fmt: skip
+"""What is typed, and the number that it is in every language; a text is a part of the refusal,
+which leaves the number before."""
+
+
+@pytest.mark.parametrize("locale", ["en-US", "de-DE"])
+def test_a_number_is_read_alike_in_every_language(driver, locale, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"size": rng.normal(size=300)})
+    y = (X["size"] + rng.normal(size=300) > 0).astype(int)
+    X.loc[:20, "size"] = None
+    model = SplineLogisticClassifier().fit(X, y)
+    model.explorer(tmp_path / "page.html", X)
+    driver.execute_cdp_cmd("Emulation.setLocaleOverride", {"locale": locale})
+    open_page(driver, tmp_path / "page.html")
+    assert driver.execute_script("return Intl.NumberFormat().resolvedOptions().locale") == locale
+    field = driver.find_element("css selector", "[aria-label='size, exact value']")
+    for text, number in TYPED.items():
+        field.send_keys("\ue009a\ue000\ue017", text, "\ue007")
+        note = driver.find_element("css selector", ".feature [role=status]").text
+        is_refused = isinstance(number, str)
+        assert (number in note) if is_refused else note == ""
+        row = pd.DataFrame({"size": [7.0 if is_refused else number]}, dtype=float)
+        expected = model.predict_proba(row)[0]
+        np.testing.assert_allclose(read(driver)["proba"], expected, atol=1e-9, err_msg=text)
+    threshold = driver.find_element("id", "threshold")
+    for text, problem in (("2,5", ""), ("1,500", "1500 or 1.5"), ("130", "at most 100")):
+        threshold.send_keys("\ue009a\ue000\ue017", text, "\ue007")
+        assert threshold.get_attribute("value") == "2.5"
+        assert problem in driver.find_element("id", "threshold-note").text
+    assert list_errors(driver) == []
+    driver.execute_cdp_cmd("Emulation.setLocaleOverride", {})
 
 
 def test_texts_of_the_data_are_no_code(driver, tmp_path):

@@ -142,6 +142,13 @@ def test_typed_costs_move_the_threshold_and_its_sentences(
         "alarm-cost", driver.execute_script("return document.getElementById('alarm-cost').value")
     )
     assert read() == written  # the page and Python write the same
+    type_in("miss-cost", "9,5")
+    type_in("alarm-cost", "0.5")
+    assert read()["threshold"] == "5%"
+    type_in("miss-cost", "1,500")  # 1500 or 1.5: changes nothing, and the field says why
+    script = "return document.querySelector('input:invalid').validationMessage"
+    assert "1500 or 1.5" in driver.execute_script(script)
+    assert read()["threshold"] == "5%"
     type_in("miss-cost", "19")
     type_in("alarm-cost", "1")
     assert read()["threshold"] == "5%"

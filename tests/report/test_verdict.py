@@ -130,7 +130,7 @@ def test_a_group_that_is_predicted_worse_is_found_and_noise_is_not() -> None:
     n_rows = 2000
     codes = rng.integers(0, 5, (n_rows, 8))
     features = [
-        FeatureValues(f"f{i}", True, False, list("abcde"), None, codes[:, i], "a") for i in range(8)
+        FeatureValues(f"f{i}", True, False, list("abcde"), None, codes[:, i]) for i in range(8)
     ]
     p = rng.beta(1, 4, n_rows)
 

@@ -38,7 +38,10 @@ from priorwise.steps.intervals import CONTINUITY, LEAST_OPEN
 MAX_ROWS, MAX_CELLS = 500, 60_000
 """Largest number of rows that the page holds to start from, and of values in them."""
 
-ANSWER, SCRIPTS = ("state.js", "answer.js"), ("features.js", "changes.js", "explorer.js")
+ANSWER, SCRIPTS = (
+    ("numbers.js", "state.js", "answer.js"),
+    ("features.js", "changes.js", "explorer.js"),
+)
 """Parts of the page's script, which share one scope: before and after the answer is drawn."""
 
 
@@ -75,10 +78,13 @@ def write_explorer(
     description = describe_model(model, inner_rows=True, plain_records=False)
     inner = list(_take_inner(description["model"]))
     labels = [str(label) for label in description["classes"]]
+    shares = np.asarray(model.class_count_) / np.sum(model.class_count_)
+    proba = None if X is None else _predict_rows(model, X, rows)
+    typical = -1 if proba is None else _find_typical(features, rows, proba, shares)
     data = {
         "classes": labels,
         "n_bars": SEVERAL,
-        "shares": (np.asarray(model.class_count_) / np.sum(model.class_count_)).tolist(),
+        "shares": shares.tolist(),
         "features": [
             {
                 **_describe(features[i], model.feature_schema_[i], parts[i]),
@@ -91,7 +97,8 @@ def write_explorer(
             "names": [names[row] for row in rows.tolist()],
             "note": note,
             "columns": [_list_cells(features[i], rows) for i in order],
-            **_rank_rows(model, X, rows, None if classes is None else classes[rows]),
+            "typical": typical,
+            **_rank_rows(proba, None if classes is None else classes[rows]),
         },
     }
     n_classes = len(labels)
@@ -110,7 +117,9 @@ def write_explorer(
             else "Log-odds are against the mean of the other classes: +0.69 doubles the odds."
         ),
         style=read_asset("page.css") + read_asset("explorer.css"),
-        bars=_draw_bars(labels, _predict_typical(model, features)),
+        bars=_draw_bars(
+            labels, _predict_middle(model, features) if proba is None else proba[typical]
+        ),
         page=embed_json(data),
         evaluator=javascript_evaluator() + read_asset("explainer.js") + read_asset("intervals.js"),
         answer="\n".join(map(read_asset, ANSWER)),
@@ -157,15 +166,34 @@ def _choose_rows(features: list[FeatureValues], max_rows: int) -> NDArray[np.int
     return np.unique(np.linspace(0, n_rows - 1, min(n_rows, most)).round().astype(np.intp))
 
 
-def _rank_rows(
-    model: Any, X: Any, rows: NDArray[np.intp], classes: NDArray[np.intp] | None
-) -> dict[str, Any]:
-    """Return the places of the rows from the least certain one, and of wrong ones if known."""
-    if X is None:
-        return {"unsure": [], "classes": None, "wrong": None}
+def _predict_rows(model: Any, X: Any, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the probabilities of the rows of the page."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*never seen in training")
-        proba = model.predict_proba(take_rows(X, rows))
+        return np.asarray(model.predict_proba(take_rows(X, rows)))
+
+
+def _find_typical(
+    features: list[FeatureValues],
+    rows: NDArray[np.intp],
+    proba: NDArray[np.float64],
+    shares: NDArray[np.float64],
+) -> int:
+    """Return the place of the row that the page begins with.
+
+    Its probabilities differ little from the shares of the classes, its values from the middle of
+    each feature.
+    """
+    distances = np.mean([feature.find_distances(rows) for feature in features], axis=0)
+    return int(np.argmin(distances + 0.5 * np.abs(proba - shares).sum(axis=1)))
+
+
+def _rank_rows(
+    proba: NDArray[np.float64] | None, classes: NDArray[np.intp] | None
+) -> dict[str, Any]:
+    """Return the places of the rows from the least certain one, and of wrong ones if known."""
+    if proba is None:
+        return {"unsure": [], "classes": None, "wrong": None}
     unsure = np.argsort(proba.max(axis=1), kind="stable").tolist()
     if classes is None:
         return {"unsure": unsure, "classes": None, "wrong": None}
@@ -174,8 +202,8 @@ def _rank_rows(
     return {"unsure": unsure, "classes": classes.tolist(), "wrong": wrong}
 
 
-def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.float64]:
-    """Return the probabilities of the row of typical values, with which the page begins."""
+def _predict_middle(model: Any, features: list[FeatureValues]) -> NDArray[np.float64]:
+    """Return the probabilities of the middle of all features, where a page without rows begins."""
     codes: list[int] = []
     numbers: list[float] = []
     encoder = model.encoder_
@@ -183,7 +211,7 @@ def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.fl
         if feature.is_label:
             labels = model.encoder_.value_labels(place)
             known = [label if label is None else plain_label(label) for label in labels]
-            code = known.index(feature.typical) if feature.typical in known else -1
+            code = known.index(feature.middle) if feature.middle in known else -1
             if model.encoder_.is_nominal_[place]:
                 codes.append(code)
             else:
@@ -191,7 +219,7 @@ def _predict_typical(model: Any, features: list[FeatureValues]) -> NDArray[np.fl
         elif feature.is_text and encoder.means_:
             numbers.append(encoder.means_[len(numbers)])
         else:
-            numbers.append(np.nan if feature.typical is None else feature.typical)
+            numbers.append(np.nan if feature.middle is None else feature.middle)
     numeric = np.flatnonzero(~encoder.is_nominal_).tolist()
     for column, part in encoder.parts_:
         if features[column].is_text:
@@ -253,7 +281,6 @@ def _describe(feature: FeatureValues, schema: Any, places: list[int]) -> dict[st
         "is_text": feature.is_text,
         "values": feature.values,
         "share": None if feature.share is None else [float(f"{s:.5g}") for s in feature.share],
-        "typical": feature.typical,
         "may_be_missing": schema.missing_share > 0.0,
     }
 

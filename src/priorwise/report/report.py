@@ -165,7 +165,7 @@ def write_report(
         summary=escape(_describe_rows(model, labels, truth)),
         links=" ".join(f'<a href="#{name}">{title}</a>' for name, title in titles),
         style=read_asset("page.css") + read_asset("report.css"),
-        script=read_asset("thresholds.js") if decisions else "",
+        script=read_asset("numbers.js") + read_asset("thresholds.js") if decisions else "",
         body=body,
     )
     with open_whole(path, "the report") as file:

@@ -161,8 +161,7 @@ def threshold_section(each: list[Decisions]) -> str:
     miss, alarm = each[0].costs
     menu = "".join(f'<option value="{d.place}">{escape(d.label)}</option>' for d in each)
     fields = "".join(
-        f'<label>{text} <input type="number" id="{name}" min="0" step="any" value="{value}">{unit}'
-        "</label>"
+        f'<label>{text} <input inputmode="decimal" id="{name}" value="{value}">{unit}</label>'
         for text, name, value, unit in (
             ("A miss costs", "miss-cost", miss, ""),
             ("a false alarm costs", "alarm-cost", alarm, ""),

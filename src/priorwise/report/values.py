@@ -27,7 +27,7 @@ class FeatureValues:
     Values are ascending numbers, or labels. Their `share` is, of a number, the share of rows up to
     it (half of those that have it included) and of a label its share of the rows; None without
     rows. Cells are numbers, NaN if missing, or places among the labels, -1 for labels that training
-    did not have and -2 if missing. `typical` is the median or the commonest label.
+    did not have and -2 if missing.
     """
 
     name: str
@@ -36,8 +36,29 @@ class FeatureValues:
     values: list[Any]
     share: NDArray[np.float64] | None
     cells: NDArray[Any]
-    typical: Any
     is_text: bool = False
+
+    @property
+    def middle(self) -> Any:
+        """The value in the middle of the range, or the first label; None without values."""
+        return self.values[0 if self.is_label else len(self.values) // 2] if self.values else None
+
+    def find_distances(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return how far the values of some rows are from the middle of all, from 0 to 1.
+
+        That is by how much a number's rank is from the median's, or a label is less common than the
+        commonest one; missing and unseen values are at 1, and all texts at 0.
+        """
+        cells, distances = self.cells[rows], np.ones(len(rows))
+        if self.is_text:
+            return np.array([float(not (cell and cell.strip())) for cell in cells.tolist()])
+        known = cells >= 0 if self.is_label else ~np.isnan(cells)
+        if self.share is not None and self.is_label:
+            distances[known] = 1.0 - self.share[cells[known]] / self.share.max(initial=0.0)
+        elif self.share is not None:
+            ranks = np.interp(cells[known], self.values, self.share)
+            distances[known] = np.abs(2.0 * ranks - 1.0)
+        return distances
 
     def show(self, value: Any) -> str:
         """Return one of the values as text."""
@@ -85,7 +106,7 @@ def read_texts(name: str, i: int, X: Any = None) -> FeatureValues:
         table = RawTable(X)
         column = table.nominal(table.names.index(name) if name in table.names else i)
         cells = [None if code < 0 else str(column.labels[code]) for code in column.codes.tolist()]
-    return FeatureValues(name, False, False, [], None, np.array(cells, dtype=object), None, True)
+    return FeatureValues(name, False, False, [], None, np.array(cells, dtype=object), True)
 
 
 def _find_ranks(ranks: NDArray[np.float64], missing: int) -> NDArray[np.intp]:
@@ -101,15 +122,13 @@ def _read_labels(name: str, all_labels: list[Any], codes: Any, unknown: int = -1
     known = [place for place, label in enumerate(all_labels) if label is not None]
     labels = [plain_label(all_labels[place]) for place in known]
     if codes is None:
-        first = labels[0] if labels else None
-        return FeatureValues(name, True, False, labels, None, np.zeros(0), first)
+        return FeatureValues(name, True, False, labels, None, np.zeros(0))
     # The last place is that of code -1.
     place = np.full(len(all_labels) + 1, -2)
     place[known], place[-1] = np.arange(len(known)), unknown
     cells = place[codes]
     share = np.bincount(cells[cells >= 0], minlength=len(labels)) / len(cells)
-    typical = labels[int(share.argmax())] if len(labels) else None
-    return FeatureValues(name, True, False, labels, share, cells, typical)
+    return FeatureValues(name, True, False, labels, share, cells)
 
 
 def _read_numbers(name: str, schema: Any, numbers: Any) -> FeatureValues:
@@ -119,19 +138,17 @@ def _read_numbers(name: str, schema: Any, numbers: Any) -> FeatureValues:
         values = np.unique(np.linspace(low, high, 101))
         if "int" in schema.dtype.lower():
             values = np.unique(values.round())
-        typical = float(values[len(values) // 2])
-        return FeatureValues(name, False, is_date, values.tolist(), None, np.zeros(0), typical)
+        return FeatureValues(name, False, is_date, values.tolist(), None, np.zeros(0))
     known = np.sort(numbers[~np.isnan(numbers)])
     if not len(known):
-        return FeatureValues(name, False, is_date, [0.0], np.array([0.5]), numbers, None)
+        return FeatureValues(name, False, is_date, [0.0], np.array([0.5]), numbers)
     values = np.unique(known)
     if len(values) > MAX_NUMBERS:
         places = np.linspace(0, len(known) - 1, MAX_NUMBERS).round().astype(int)
         values = np.unique(known[places])
     below, up_to = (np.searchsorted(known, values, side=side) for side in ("left", "right"))
     share = (below + up_to) / (2.0 * len(known))
-    typical = float(known[len(known) // 2])
-    return FeatureValues(name, False, is_date, values.tolist(), share, numbers, typical)
+    return FeatureValues(name, False, is_date, values.tolist(), share, numbers)
 
 
 def name_target(model: Any, y: Any = None) -> str:

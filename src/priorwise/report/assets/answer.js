@@ -213,7 +213,7 @@ function showInTime() {
 
 // ---- First answer ------------------------------------------------------------------------------
 
-// Of the state in the address or of typical values, before the features are drawn. An error is shown
+// Of the state in the address or of the first row, before the features are drawn. An error is shown
 // when `answer` meets it again.
 const isLinked = readLink();
 try {

@@ -33,16 +33,6 @@ rowNumber.onchange = () => {
   if (place >= 1) startFrom(Math.min(place, rows.names.length) - 1);
 };
 
-function valuesOf(row) {
-  return row < 0 ? typical.slice() : features.map((_, i) => readCell(rows.columns[i][row], i));
-}
-
-// Labels are places among the values of the feature; -1 is a label that training did not have.
-function readCell(cell, i) {
-  if (cell === null || !features[i].is_label) return cell;
-  return cell < 0 ? UNSEEN : features[i].values[cell];
-}
-
 function startFrom(row) {
   state.row = row;
   state.start = valuesOf(row);
@@ -53,23 +43,26 @@ function startFrom(row) {
 }
 
 function showRow() {
-  rowNumber.value = state.row < 0 ? "" : state.row + 1;
-  const truth = state.row >= 0 && rows.classes ? ` Its true class is ${classes[rows.classes[state.row]]}.` : "";
-  byId("row-note").textContent = state.row < 0
-    ? (rows.names.length ? "A typical row: the median of each number and the commonest label." : "The middle of each range and the first label.")
-    : `Row ${rows.names[state.row]} of the data.${truth} ${rows.note}`;
+  if (state.row < 0) {
+    byId("row-note").textContent = `The middle of each range and the first label${features.some((one) => one.is_text) ? ", texts are missing" : ""}.`;
+    return;
+  }
+  rowNumber.value = state.row + 1;
+  const typical = state.row === rows.typical ? ", a typical one: its values are common, its probabilities near the shares of the classes" : "";
+  const truth = rows.classes ? ` Its true class is ${classes[rows.classes[state.row]]}.` : "";
+  byId("row-note").textContent = `Row ${rows.names[state.row]} of the data${typical}.${truth} ${rows.note}`;
 }
 
 if (rows.names.length) {
   const n = rows.names.length, button = (text, onclick) => make("button", { type: "button", textContent: text, onclick });
-  const move = (by) => startFrom((Math.max(state.row, by > 0 ? -1 : 0) + by + n) % n);
+  const move = (by) => startFrom((state.row + by + n) % n);
   // Goes through the rows in an order.
   const goThrough = (order, text) => {
     let at = -1;
     return button(text, () => startFrom(order[at = (at + 1) % order.length]));
   };
   byId("row-tools").append(
-    button("Typical row", () => startFrom(-1)), button("Previous", () => move(-1)), rowNumber,
+    button("Typical row", () => startFrom(rows.typical)), button("Previous", () => move(-1)), rowNumber,
     make("span", { textContent: n === 1 ? "of 1 row" : `of ${n} rows` }), button("Next", () => move(1)),
     goThrough(rows.unsure, "Next unsure row"));
   if (rows.wrong && rows.wrong.length) byId("row-tools").append(goThrough(rows.wrong, "Next wrong row"));
@@ -91,7 +84,7 @@ function readLink() {
   if (!match) return false;
   try {
     const parts = JSON.parse(decodeURIComponent(match[1]));
-    state.row = parts.row >= 0 && parts.row < rows.names.length ? parts.row : -1;
+    state.row = parts.row >= 0 && parts.row < rows.names.length ? parts.row : rows.typical;
     state.start = valuesOf(state.row);
     state.values = state.start.slice();
     for (const [i, value] of Object.entries(parts.changed)) if (i in features) state.values[i] = value;
@@ -130,8 +123,15 @@ byId("class").append(...classes.map((name, y) => make("option", { value: y, text
 const showThreshold = () => { byId("threshold").value = Number((100 * thresholdOf()).toFixed(1)); };
 byId("class").onchange = () => { state.focus = Number(byId("class").value); showThreshold(); answer(); };
 byId("threshold").onchange = () => {
-  const number = byId("threshold").valueAsNumber;
-  state.threshold = number >= 0 && number <= 100 ? number / 100 : null;
+  let problem = "";
+  try {
+    const number = parseNumber(byId("threshold").value);
+    if (number < 0 || number > 100) throw new Error("A threshold is at least 0 and at most 100.");
+    state.threshold = number === null ? null : number / 100;
+  } catch (error) {
+    problem = error.message;
+  }
+  byId("threshold-note").textContent = problem;
   showState();
 };
 byId("undo").onclick = () => startFrom(state.row);

@@ -21,18 +21,28 @@ function findNearest(values, value) {
 function makeNumber(feature, i, id) {
   const { values } = feature, last = values.length - 1;
   const slider = make("input", { type: "range", id, min: 0, max: last, step: 1 });
-  const type = !feature.is_date ? "number" : values.some((one) => one % DAY) ? "datetime-local" : "date";
-  const unit = feature.is_date ? 1000 : 1;  // dates are seconds, and fields have milliseconds
-  const field = make("input", { type, step: "any", "aria-label": `${feature.name}, exact value` });
+  // Fields of numbers would leave out a comma where the language of the browser has a point.
+  const kind = !feature.is_date ? { type: "text", inputmode: "decimal", autocomplete: "off" }
+    : { type: values.some((one) => one % DAY) ? "datetime-local" : "date", step: "any" };
+  const field = make("input", { ...kind, "aria-label": `${feature.name}, exact value` });
+  const note = make("div", { className: "soft", role: "status" });
   const missing = make("input", { type: "checkbox" });
   slider.oninput = () => set(i, values[Number(slider.value)]);
   field.onchange = () => {
-    const number = field.valueAsNumber / unit;
-    set(i, Number.isFinite(number) ? number : null);
+    const seconds = field.valueAsNumber / 1000;  // NaN for a text and for no date
+    try {
+      set(i, feature.is_date ? (Number.isFinite(seconds) ? seconds : null) : parseNumber(field.value));
+    } catch (error) {
+      show(state.values[i]);
+      note.textContent = error.message;
+    }
   };
   // The whole number is seen by who is in the field, others see it rounded.
-  field.onfocus = () => { if (!feature.is_date) field.value = state.values[i] ?? ""; };
-  field.onblur = () => show(state.values[i]);
+  field.onfocus = () => {
+    note.textContent = "";
+    if (!feature.is_date) field.value = state.values[i] ?? "";
+  };
+  field.onblur = () => { if (!note.textContent) show(state.values[i]); };
   missing.onchange = () => set(i, missing.checked ? null : values[Number(slider.value)]);
   const range = make("div", { className: "range" }, make("span", { textContent: showValue(feature, values[0]) }));
   if (feature.may_be_missing)
@@ -40,14 +50,15 @@ function makeNumber(feature, i, id) {
   range.append(make("span", { textContent: showValue(feature, values[last]) }));
   function show(value) {
     missing.checked = value === null;
+    note.textContent = "";
     if (value === null) field.value = "";
-    else if (feature.is_date) field.valueAsNumber = unit * value;
+    else if (feature.is_date) field.valueAsNumber = 1000 * value;  // fields have milliseconds
     else if (document.activeElement !== field) field.value = Number(value.toPrecision(6));
-    else if (field.valueAsNumber !== value) field.value = value;
+    else if (Number(field.value) !== value) field.value = value;
     if (value !== null && values[Number(slider.value)] !== value) slider.value = findNearest(values, value);
     slider.setAttribute("aria-valuetext", showValue(feature, value));
   }
-  return { show, parts: [make("div", { className: "controls" }, slider, field), range] };
+  return { show, parts: [make("div", { className: "controls" }, slider, field), range, note] };
 }
 
 // Of many values, a field that searches among them.

@@ -8,8 +8,7 @@ const UNSEEN = "\u0000another value";
 
 const byId = (id) => document.getElementById(id);
 const { features, rows, classes, shares, n_bars: nBars } = readJson("page");
-const typical = features.map((feature) => feature.typical);
-const state = { row: -1, values: typical.slice(), start: typical.slice(), focus: 0, threshold: null, level: 2 };
+const state = { row: rows.typical, values: valuesOf(rows.typical), start: valuesOf(rows.typical), focus: 0, threshold: null, level: 2 };
 // The page evaluates the model before it draws anything else.
 const model = priorwise.load(description);
 let proba = [], intervals = null;
@@ -24,6 +23,18 @@ function make(tag, attributes, ...children) {
     else element.setAttribute(name, value);
   element.append(...children);
   return element;
+}
+
+// The values of a row of the page; without rows, the middle of each range and the first label.
+function valuesOf(row) {
+  return features.map(({ is_label: isLabel, values }, i) => row < 0
+    ? values[isLabel ? 0 : values.length >> 1] ?? null : readCell(rows.columns[i][row], i));
+}
+
+// Labels are places among the values of the feature; -1 is a label that training did not have.
+function readCell(cell, i) {
+  if (cell === null || !features[i].is_label) return cell;
+  return cell < 0 ? UNSEEN : features[i].values[cell];
 }
 
 function asRow(values) {

@@ -32,7 +32,23 @@
     return [1, 2, 5, 10].map((k) => 5 * k * power).find((top) => top >= cost) || 50 * power;
   }
 
-  const readCost = (field) => Math.max(field.valueAsNumber || 0, 0);
+  // What the fields hold. What is not a number changes nothing, and the field says why.
+  const typed = new Map([miss, alarm, threshold].map((field) => [field, parseNumber(field.value)]));
+  const readCost = (field) => Math.max(typed.get(field) || 0, 0);
+
+  function whenTyped(field, run) {
+    field.oninput = () => {
+      let problem = "";
+      try {
+        typed.set(field, parseNumber(field.value));
+      } catch (error) {
+        problem = error.message;
+      }
+      field.setCustomValidity(problem);
+      if (!problem) run();
+    };
+    field.onchange = () => field.reportValidity();
+  }
 
   function show() {
     const own = classes[event.value], a = readCost(miss), b = readCost(alarm);
@@ -88,14 +104,20 @@
     show();
   }
 
-  miss.oninput = alarm.oninput = follow;
+  whenTyped(miss, follow);
+  whenTyped(alarm, follow);
   slider.oninput = () => { at = Number(slider.value); show(); };
-  threshold.oninput = () => {
-    if (threshold.valueAsNumber >= 0 && threshold.valueAsNumber <= 100) at = findNearest(threshold.valueAsNumber / 100);
+  whenTyped(threshold, () => {
+    const percents = typed.get(threshold);
+    if (percents !== null && percents >= 0 && percents <= 100) at = findNearest(percents / 100);
     show();
-  };
+  });
   event.onchange = () => {
-    [miss.value, alarm.value] = classes[event.value].costs;
+    [miss, alarm].forEach((field, k) => {
+      field.value = classes[event.value].costs[k];
+      field.setCustomValidity("");
+      typed.set(field, parseNumber(field.value));
+    });
     follow();
   };
 })();
