@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -158,10 +157,6 @@ def learn_flagship(folder: Path, train: str, n_jobs: int) -> None:
         model.fit_dataset(
             train, target="label", memory_limit=FLAGSHIP_LIMIT, checkpoint=folder / "checkpoint"
         )
-    # The time that members took is no part of what was learnt.
-    report = model.score_report()
-    lines = tuple(replace(line, fit_seconds=0.0) for line in report.lines)
-    model.report_ = replace(report, lines=lines)
     model.save(folder / "model")
 
 

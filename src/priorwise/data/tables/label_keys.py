@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -145,10 +145,13 @@ def list_numbers(keys: frozenset[Hashable]) -> list[Any]:
 
 
 class MarkKeys(frozenset[Hashable]):
-    """Keys of values that mean missing; the same bytes in every process when they are saved."""
+    """Keys of values that mean missing, in the same order in every process."""
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(sorted(super().__iter__(), key=repr))
 
     def __reduce__(self) -> tuple[type[MarkKeys], tuple[list[Hashable]]]:
-        return type(self), (sorted(self, key=repr),)
+        return type(self), (list(self),)
 
 
 USUAL_MARKS: frozenset[Hashable] = MarkKeys(map(label_key, MISSING_MARKS))

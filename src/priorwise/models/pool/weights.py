@@ -185,8 +185,9 @@ class ScoreLine(Record):
         Root mean squared error, mean log-loss and share of wrong classes.
     pool_weight : float or None
         Weight in the pool; None for "pool" and "boosting".
-    fit_seconds : float
-        Seconds that fitting took; for "pool" those of all members.
+    fit_seconds : float or None
+        Seconds that fitting took; for "pool" those of all members. None for a model that was saved
+        or pickled: the same fit gives the same file.
     rmse_error, log_loss_error, error_error : float
         Standard errors of the three scores.
     """
@@ -196,10 +197,13 @@ class ScoreLine(Record):
     log_loss: float = part(float)
     error: float = part(float)
     pool_weight: float | None = part(float, optional=True)
-    fit_seconds: float = part(float)
+    fit_seconds: float | None = part(float, optional=True)
     rmse_error: float = part(float)
     log_loss_error: float = part(float)
     error_error: float = part(float)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "fit_seconds": None}
 
 
 @with_registered_methods
@@ -284,7 +288,7 @@ class ScoreReport(Record):
         lines = [
             f"{line.name:{width}}{line.rmse:9.4f}{line.log_loss:10.4f}{line.error:8.4f}"
             f"{'' if line.pool_weight is None else format(line.pool_weight, 'z.2f'):>8}"
-            f"{line.fit_seconds:9.2f}"
+            f"{'' if line.fit_seconds is None else format(line.fit_seconds, '.2f'):>9}"
             for line in self.lines
         ]
         return "\n".join([head, *lines, f"out of fold, {self.n_rows} rows", *self.notes])
