@@ -48,7 +48,7 @@ function showRow() {
     return;
   }
   rowNumber.value = state.row + 1;
-  const typical = state.row === rows.typical ? ", a typical one: its values are common, its probabilities near the shares of the classes" : "";
+  const typical = state.row === rows.typical ? ": its values are common and, of such rows, its probabilities are nearest to the shares of the classes" : "";
   const truth = rows.classes ? ` Its true class is ${classes[rows.classes[state.row]]}.` : "";
   byId("row-note").textContent = `Row ${rows.names[state.row]} of the data${typical}.${truth} ${rows.note}`;
 }
