@@ -303,12 +303,14 @@ class FittedClassifier(ClassifierMixin, Estimator):
         Returns
         -------
         TableCheck
-            `problems` says in words what differs, `is_ok` whether nothing does, and `columns` has
-            the share of values of each column that were never seen, that lie outside of training's
-            range, and that are missing.
+            `problems` says in words what differs in kind, or by more than chance makes two parts of
+            one table differ; `is_ok` whether nothing does. `notes` are other differences, and
+            `columns` has the share of values of each column that were never seen, that lie outside
+            of training's range, and that are missing.
         """
         check_is_fitted(self)
-        return check_table(self.encoder_, X, getattr(self, "target_name_", None))
+        n_train = float(self.class_count_.sum())
+        return check_table(self.encoder_, X, n_train, getattr(self, "target_name_", None))
 
     @property
     def feature_labels_(self) -> tuple[str, ...]:

@@ -156,9 +156,12 @@ def test_a_check_names_what_differs(model: Any) -> None:
 def test_a_check_of_an_array_goes_by_places() -> None:
     model = KDBClassifier().fit(np.arange(40.0).reshape(20, 2), [0, 1] * 10)
     assert model.check([[0.0, 1.0]]).is_ok
-    problems = model.check([[99.0]]).problems
+    problems = model.check([[99.0]] * 9).problems
     assert problems[0].startswith("column '0': 100.0% of its numbers lie outside")
     assert problems[1] == "column '1' is missing"
+    one = model.check([[99.0, 1.0]])
+    assert one.is_ok, "one row beyond the range of 20 may be chance"
+    assert one.notes[0].startswith("column '0': 100.0% of its numbers lie outside")
 
 
 def test_messages_at_prediction_name_the_classifier(model: Any) -> None:

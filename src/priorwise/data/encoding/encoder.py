@@ -18,25 +18,19 @@ from priorwise.common.validation import check_choice, check_number, check_relati
 from priorwise.data.columns import Columns, encode_labels
 from priorwise.data.cuts.names import as_discretizer, learn_cut_points
 from priorwise.data.encoding.given_rows import arrange_rows, learn_columns, open_rows
-from priorwise.data.encoding.schema import (
-    CodeNames,
-    UnseenWatch,
-    find_unseen,
-    unseen_error,
-)
+from priorwise.data.encoding.new_rows import read_rows
+from priorwise.data.encoding.schema import CodeNames, UnseenWatch
 from priorwise.data.encoding.single_row import read_single_row
 from priorwise.data.survey.batch import RawColumns
 from priorwise.data.survey.numbers import NumberCounts
 from priorwise.data.survey.survey import Survey
-from priorwise.data.tables.categories import to_ranks
 from priorwise.data.tables.column_kinds import (
     READING_PARAMETERS,
     choose_columns,
     kinds_of_columns,
 )
 from priorwise.data.tables.dates import check_forms
-from priorwise.data.tables.label_keys import NominalColumn, as_float, list_numbers, mark_keys
-from priorwise.data.tables.parts import parts_of
+from priorwise.data.tables.label_keys import as_float, list_numbers, mark_keys
 from priorwise.data.tables.raw_table import RawTable
 
 
@@ -143,13 +137,12 @@ class TableEncoder(CodeNames, BaseEstimator):
         model = self if model is None else model
         X = arrange_rows(self, X, model)
         if self._reads_single_rows and self.missing != "impute" and self.unseen == "backoff":
-            row = read_single_row(self, X, self._watch, model)
+            row = read_single_row(self, X, self.watch, model)
             if row is not None:
                 return row
         table, X = open_rows(self, X, model)
-        self._watch.begin(table.n_rows)
-        columns = self._read_columns(table, model)
-        return replace(columns, X=X)
+        self.watch.begin(table.n_rows)
+        return replace(read_rows(self, table, model), X=X)
 
     def encode(
         self, columns: Columns, cut_points: list[NDArray[np.float64]] | None = None
@@ -169,13 +162,6 @@ class TableEncoder(CodeNames, BaseEstimator):
         other.check_parameters()
         other.cut_points_ = cut_points
         return other
-
-    def read_numbers(self, table: RawTable, i: int, feature: int) -> NDArray[np.float64]:
-        """Return column i of a table as the numbers of a feature; NaN where missing."""
-        if feature in self.forms_:
-            return table.parts(i, self.forms_[feature], [])[0]
-        values = table.numeric(i, texts_are_missing=feature in self._texts_are_missing)
-        return np.where(np.isin(values, self._number_marks), np.nan, values)
 
     def fit_read(
         self,
@@ -269,7 +255,8 @@ class TableEncoder(CodeNames, BaseEstimator):
         self.missing_seen_ = self._find_missing(numbers)
         self.numbers_seen_ = [(f.least, f.largest, f.missing_share) for f in numbers]
         self.means_ = [f.mean for f in numbers] if self.missing == "impute" else []
-        self.dtypes_ = [""] * survey.n_columns
+        was_text = [isinstance(f, NumberCounts) and f.is_text for f in survey.features]
+        self.dtypes_ = ["String" if of_text else "" for of_text in was_text[: survey.n_columns]]
         return label_codes
 
     def _find_missing(self, numbers: Sequence[NumberCounts]) -> NDArray[np.bool_]:
@@ -312,79 +299,10 @@ class TableEncoder(CodeNames, BaseEstimator):
     def prepare(self) -> None:
         """Note what reading needs of the parameters."""
         self.marks = mark_keys(self.missing_values)
-        self._number_marks = np.array([as_float(mark) for mark in list_numbers(self.marks)])
+        self.number_marks = np.array([as_float(mark) for mark in list_numbers(self.marks)])
         names, n = getattr(self, "feature_names_in_", ()), len(self.is_nominal_) - len(self.parts_)
         chosen = choose_columns("numeric_features", self.numeric_features, n, names)
-        self._texts_are_missing: list[int] = np.flatnonzero(chosen).tolist()
-        self._watch = UnseenWatch(int(self.is_nominal_.sum()) + len(self.orders_))
+        self.texts_are_missing: list[int] = np.flatnonzero(chosen).tolist()
+        self.watch = UnseenWatch(int(self.is_nominal_.sum()) + len(self.orders_))
         # Numbers that mean missing need a closer look than `read_single_row` takes.
-        self._reads_single_rows = len(names) > 0 and not len(self._number_marks) and not self.forms_
-
-    def _read_columns(self, table: RawTable, model: Any) -> Columns:
-        nominal = np.flatnonzero(self.is_nominal_).tolist()
-        numeric = np.flatnonzero(~self.is_nominal_).tolist()
-        codes = np.empty((len(nominal), table.n_rows), dtype=np.int32)
-        for at, i in enumerate(nominal):
-            codes[at] = self._code_nominal(table, i, at, model)
-        n = self.n_features_in_
-        plain = [i for i in numeric if i < n and i not in self.orders_ and i not in self.forms_]
-        values = table.numeric_values(plain, self._texts_are_missing)
-        if len(self._number_marks):
-            values[np.isin(values, self._number_marks)] = np.nan
-        if len(plain) < len(numeric):
-            plain_values, values = values, np.empty((len(numeric), table.n_rows))
-            values[[i in plain for i in numeric]] = plain_values
-            for at, i in enumerate(self.orders_):
-                if i < n:
-                    values[numeric.index(i)] = self._rank(table, i, len(nominal) + at, model)
-            first_part = len(numeric) - len(self.parts_)
-            for i, form in self.forms_.items():
-                own = [at for at, (of, _) in enumerate(self.parts_, first_part) if of == i]
-                values[[numeric.index(i), *own]] = table.parts(
-                    i, form, parts_of(i, self.parts_), self.scores_.get(i)
-                )
-        if (self.missing, self.unseen) != ("value", "backoff") and not self.ignores_missing:
-            for at, i in enumerate(numeric):
-                self._treat_missing(
-                    values[at], at, table.name(i if i < n else self.parts_[i - n][0])
-                )
-        return Columns(codes, values, self.is_nominal_)
-
-    def _code_nominal(self, table: RawTable, i: int, at: int, model: Any) -> NDArray[np.int32]:
-        column = table.nominal(i, keep_marks=True)
-        codes = self.categories_[at].encode(column, impute=self.missing == "impute")
-        unseen = codes < 0
-        if self.ignores_missing and unseen.any():
-            is_mark = np.array([*(key in self.marks for key in column.keys), True])
-            unseen &= ~is_mark[column.codes]
-        self._note_unseen(table.name(i), column, unseen, at, model)
-        return codes
-
-    def _rank(self, table: RawTable, i: int, at: int, model: Any) -> NDArray[np.float64]:
-        column = table.nominal(i, keep_marks=True)
-        ranks = to_ranks(self.orders_[i], column)
-        is_label = np.array([*(key not in self.marks for key in column.keys), False])
-        unseen = np.isnan(ranks) & is_label[column.codes]
-        self._note_unseen(table.name(i), column, unseen, at, model)
-        return ranks
-
-    def _note_unseen(
-        self, name: str, column: NominalColumn, unseen: NDArray[np.bool_], at: int, model: Any
-    ) -> None:
-        """Count labels that training did not have, or raise the error of ``unseen="error"``."""
-        if not unseen.any():
-            return
-        if self.unseen == "error":
-            place = column.codes[np.argmax(unseen)]
-            raise unseen_error(name, column.labels[place] if place >= 0 else None)
-        places = find_unseen(column, unseen)
-        labels = [column.labels[place] for place in places[:3]]
-        n_unseen = int((unseen & (column.codes >= 0)).sum())
-        self._watch.note(at, n_unseen, name, labels, type(model).__name__)
-
-    def _treat_missing(self, values: NDArray[np.float64], at: int, name: str) -> None:
-        absent = np.isnan(values)
-        if self.missing == "impute":
-            values[absent] = self.means_[at]
-        elif absent.any() and not self.missing_seen_[at]:
-            raise unseen_error(name, None)
+        self._reads_single_rows = len(names) > 0 and not len(self.number_marks) and not self.forms_

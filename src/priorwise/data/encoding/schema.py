@@ -105,6 +105,10 @@ class CodeNames:
         """Places of the ordered categories among the numeric features."""
         return [int((~self.is_nominal_[:i]).sum()) for i in self.orders_]
 
+    def held_texts(self, i: int) -> bool:
+        """Whether column i was stored as text in training, or as objects."""
+        return self.dtypes_[i].startswith(("String", "Object", "Unknown", "object", "<U"))
+
     def arities(self, cut_points: list[NDArray[np.float64]] | None = None) -> NDArray[np.int32]:
         """Return the number of codes of each feature, by default with `cut_points_`."""
         points = self.cut_points_ if cut_points is None else cut_points
@@ -216,7 +220,7 @@ class ColumnSchema:
 
     name: str
     kind: str  # "numeric", "nominal", "ordered", "date" or "text"
-    dtype: str  # type in training; empty if the rows were read in batches
+    dtype: str  # type in training; of rows read in batches only "String", if numbers were texts
     labels: tuple[Hashable, ...] | None  # of a nominal or ordered column, without missing ones
     least: float | None  # of numbers, dates in seconds since 1970, words; None if there are none
     largest: float | None
@@ -261,6 +265,8 @@ class UnseenWatch:
     n_columns: int
     n_rows: int = 0
     n_unseen: NDArray[np.int64] = field(init=False)
+    with_texts: set[int] = field(default_factory=set)
+    """Columns of numbers whose texts have been warned of."""
 
     def __post_init__(self) -> None:
         self.n_unseen = np.zeros(self.n_columns, dtype=np.int64)

@@ -134,9 +134,8 @@ def describe_reading(encoder: TableEncoder, names: tuple[str, ...]) -> list[Valu
         strict_here = strict and not impute and not encoder.missing_seen_[at]
         order = encoder.orders_.get(i)
         if order is None:
-            rules = ValueRules(
-                names[i], False, missing, strict_here, bool(ignores_texts[i]), source=i
-            )
+            texts_are_missing = bool(ignores_texts[i]) or (encoder.held_texts(i) and not strict)
+            rules = ValueRules(names[i], False, missing, strict_here, texts_are_missing, source=i)
             for key in encoder.marks:
                 rules.add(key, missing)
         else:

@@ -97,8 +97,7 @@ class CsvPart(FilePart):
                     if is_cut(error) and block_bytes < _FIRST_BLOCKS[-1]:
                         block_bytes *= 8
                         continue
-                    problem = self._find_problem(types, self._names)
-                    raise SourceError(problem or str(error), self.name) from error
+                    raise SourceError(self._find_problem(error, types)[0], self.name) from error
                 dates = [f.name for f in table.schema if arrow.types.is_temporal(f.type)]
                 if not dates:
                     return self._drop_unnamed(self._ungroup(table, self._find_grouped(table)))
@@ -152,7 +151,6 @@ class CsvPart(FilePart):
         from pyarrow import csv
 
         for block_bytes in _FIRST_BLOCKS:
-            # Reading on ahead would take many times the first block.
             with self._open_text() as file:
                 start = file.read(block_bytes + _MAX_BLOCK_BYTES)
                 is_whole = not file.read(1)
@@ -160,7 +158,6 @@ class CsvPart(FilePart):
             scan.add(start)
             if is_whole:
                 scan.finish()
-            # One thread knows the numbers of rows, which its errors name.
             options = self._options({}, None, block_bytes, use_threads=False, is_start=True)
             try:
                 with csv.open_csv(io.BytesIO(start), *options) as reader:
@@ -259,11 +256,12 @@ class CsvPart(FilePart):
                 yield from self._read_blocks(names, target, 8 * block_bytes, n_rows)
                 return
             self._check_rows()
-            problem = self._find_problem(types, names) or str(error)
+            problem, column = self._find_problem(error, types, names)
             raise SourceError(
                 f"the rows cannot be read ({problem}); text is missing in a column named in "
                 "numeric_features, and a label in one named in categorical_features",
                 f"{self.path}, after row {n_rows}",
+                column,
             ) from error
 
     def _ungroup(self, table: Any, names: Collection[str]) -> Any:
@@ -278,19 +276,21 @@ class CsvPart(FilePart):
             table = table.set_column(table.column_names.index(name), name, values)
         return table
 
-    def _find_problem(self, types: dict[str, Any], names: list[str]) -> str | None:
-        """The message of one thread, which knows the numbers of rows, at the same place."""
+    def _find_problem(
+        self, found: Exception, types: dict[str, Any], names: list[str] | None = None
+    ) -> tuple[str, str | None]:
+        """What one thread finds at the same place, which knows rows, and the column at fault."""
         try:
             with self._open(types, names, use_threads=False) as reader:
                 for _ in reader:
                     pass
         except SourceError as error:
-            return error.problem
+            return error.problem, error.column
         except Exception as error:
             counter = self._count_records()
             problem, column = describe_problem(f"{error!s:.500}", self._names, counter)
-            return problem + ("" if column is None else self._name_texts(column))
-        return None
+            return problem + ("" if column is None else self._name_texts(column)), column
+        return str(found), None
 
     def _count_records(self, is_start: bool = False) -> RecordCounter:
         n_skipped = self.dialect.n_skipped
@@ -352,6 +352,7 @@ class CsvPart(FilePart):
                         f"line {line}, column {numbers[place]!r}: a number with a leading zero "
                         "among others without; name the column in categorical_features",
                         self.name,
+                        numbers[place],
                     )
 
         return ScannedFile(self._open_text(), scan, self.name, check)

@@ -33,6 +33,8 @@ class SourceError(ValueError):
         What is wrong.
     place : str
         File and rows.
+    column : str, optional
+        Column of numbers that has a text there.
 
     Examples
     --------
@@ -42,12 +44,12 @@ class SourceError(ValueError):
     priorwise.data.sources.part.SourceError: rows/2.parquet: the column 'age' is missing
     """
 
-    def __init__(self, problem: str, place: str):
-        self.problem, self.place = problem, place
+    def __init__(self, problem: str, place: str, column: str | None = None):
+        self.problem, self.place, self.column = problem, place, column
         super().__init__(f"{place}: {problem}")
 
-    def __reduce__(self) -> tuple[type[SourceError], tuple[str, str]]:
-        return type(self), (self.problem, self.place)
+    def __reduce__(self) -> tuple[type[SourceError], tuple[str, str, str | None]]:
+        return type(self), (self.problem, self.place, self.column)
 
 
 @contextmanager

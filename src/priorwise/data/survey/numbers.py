@@ -15,7 +15,8 @@ from priorwise.common.numeric import power_of_two
 class NumberCounts:
     """Range of the numbers of a feature and weight of its rows; NaN if there is no number.
 
-    `summary` has the distinct values by class; None where nothing has to be learnt from them.
+    `summary` has the distinct values by class; None where nothing has to be learnt from them. With
+    `is_text` the numbers were texts.
     """
 
     least: float
@@ -23,6 +24,7 @@ class NumberCounts:
     n_known: float
     n_missing: float
     summary: ValueSummary | None = None
+    is_text: bool = field(default=False, repr=False)
 
     @classmethod
     def of(

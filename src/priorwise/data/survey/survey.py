@@ -238,7 +238,8 @@ class Survey:
                 continue
             counts = feature.counts if rows is None else rows[i]
             if i not in forms and feature.is_numeric(self.names[i], whole_numbers):
-                numbers = features[i] = feature.to_numbers(max_value_bytes)
+                numbers = replace(feature.to_numbers(max_value_bytes), is_text=True)
+                features[i] = numbers
                 if np.isinf([numbers.least, numbers.largest]).any():
                     raise infinity_error(self.names[i])
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -37,6 +37,10 @@ from priorwise.data.tables.label_keys import (
 )
 from priorwise.data.tables.parts import read_parts, take_parts
 from priorwise.data.tables.texts import TEXT, WordScores
+
+AcceptTexts = Callable[[int, NominalColumn, list[int]], bool]
+"""Says whether texts in a column of numbers are missing values, given the column, its labels, and
+the places of the texts among them."""
 
 
 class RawTable:
@@ -147,15 +151,20 @@ class RawTable:
         return self._type(i) in (nw.Datetime, nw.Date)
 
     def numeric(
-        self, i: int, *, texts_are_missing: bool = False, keep_infinite: bool = False
+        self,
+        i: int,
+        *,
+        texts_are_missing: bool = False,
+        keep_infinite: bool = False,
+        accept: AcceptTexts | None = None,
     ) -> NDArray[np.float64]:
         """Read column i as numbers; NaN where missing.
 
-        Text that is no number is a ValueError, unless it is to be taken as missing, and so is an
-        infinite number, unless it is to be kept.
+        Text that is no number is a ValueError, unless it is to be taken as missing or `accept` says
+        so, and so is an infinite number, unless it is to be kept.
         """
         if self._holds_text(i):
-            numbers = self._parse_numbers(i, texts_are_missing)
+            numbers = self._parse_numbers(i, texts_are_missing, accept=accept)
         else:
             values = self._values(i)
             if values.dtype.kind == "M":
@@ -190,7 +199,11 @@ class RawTable:
         return read_parts([*column.labels, None], form, parts, scores)[:, column.codes]
 
     def _parse_numbers(
-        self, i: int, texts_are_missing: bool, form: str | None = None
+        self,
+        i: int,
+        texts_are_missing: bool,
+        form: str | None = None,
+        accept: AcceptTexts | None = None,
     ) -> NDArray[np.float64]:
         column = self.nominal(i)
         if form is None:
@@ -201,7 +214,8 @@ class RawTable:
         else:
             parsed = read_dates(column.labels, form)
         texts = [place for place, number in enumerate(parsed) if number is None]
-        if texts and not texts_are_missing:
+        is_error = bool(texts) and not texts_are_missing
+        if is_error and (accept is None or not accept(i, column, texts)):
             totals = np.bincount(column.codes[column.codes >= 0], minlength=len(parsed))
             raise ValueError(
                 f"column {self.name(i)} must hold {'numbers' if form is None else 'dates'}, as it "
@@ -225,17 +239,21 @@ class RawTable:
         return dtype in (nw.String, nw.Categorical, nw.Enum)
 
     def numeric_values(
-        self, places: Sequence[int], texts_are_missing: Sequence[int] = ()
+        self,
+        places: Sequence[int],
+        texts_are_missing: Sequence[int] = (),
+        accept: AcceptTexts | None = None,
     ) -> NDArray[np.float64]:
         """Read columns as numbers, of shape (n_columns, n_rows); all at once if it can be done.
 
-        In the columns `texts_are_missing` text is missing, in others it is an error.
+        In the columns `texts_are_missing` text is missing, in others it is an error unless `accept`
+        takes it as missing.
         """
         block = self._plain_numbers(places)
         if block is None:
             block = np.empty((len(places), self.n_rows))
             for at, i in enumerate(places):
-                block[at] = self.numeric(i, texts_are_missing=i in texts_are_missing)
+                block[at] = self.numeric(i, texts_are_missing=i in texts_are_missing, accept=accept)
             return block
         # A sum is finite unless a number or the sum itself is not, and takes no memory.
         with np.errstate(over="ignore", invalid="ignore"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import IO, Any
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.runtime import Progress
 from priorwise.common.validation import check_number
 from priorwise.data.sources import (
+    Batch,
     PredictionSink,
     Source,
     SourceError,
@@ -27,10 +28,14 @@ from priorwise.models.decisions import expected_costs
 
 @dataclass(frozen=True)
 class PredictionBatches:
-    """A fitted classifier and the rows that it predicts."""
+    """A fitted classifier and the rows that it predicts.
+
+    `texts` are columns of files to read as text, whatever their first values are.
+    """
 
     model: Any
     rows: Source
+    texts: frozenset[str]
     features: list[str]
     keep: list[str]
     has_names: bool
@@ -61,11 +66,33 @@ class PredictionBatches:
         else:
             features = [str(name) for name in names]
         added = [name for name in keep if name not in features]
-        texts = {*added, *_text_features(model, features)}
+        texts = frozenset({*added, *_text_features(model, features)})
         rows = open_source(
             source, target=None, features=[*features, *added], texts=texts, **reading
         )
-        return cls(model, rows, features, list(keep), names is not None)
+        return cls(model, rows, texts, features, list(keep), names is not None)
+
+    def read(self) -> Iterator[Batch]:
+        """The batches of rows.
+
+        Where a file has a text in a column of numbers, the column is read as text from there on:
+        the model says what such a value is.
+        """
+        rows, texts, n_read = self.rows, self.texts, 0
+        while True:
+            try:
+                for batch in rows.read(n_read):
+                    yield batch
+                    n_read += 1
+                return
+            except SourceError as error:
+                if error.column is None or error.column in texts:
+                    raise
+                texts |= {error.column}
+                marks = self.model.missing_values
+                rows = open_source(
+                    rows, target=None, texts=texts, batch_rows=rows.batch_rows, missing_values=marks
+                )
 
     def write(
         self,
@@ -78,7 +105,7 @@ class PredictionBatches:
         progress = Progress(self.rows.n_rows, verbose > 0, unit="rows")
         n_rows = 0
         with opened as sink:
-            for batch in prefetch(self.rows.read()):
+            for batch in prefetch(self.read()):
                 frame = nw.from_native(batch.X, eager_only=True)
                 table = frame.select(self.features)
                 X = table.to_native() if self.has_names else table.to_numpy()

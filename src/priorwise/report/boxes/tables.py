@@ -48,13 +48,15 @@ def draw_schema(schema: TableSchema) -> str:
 
 def draw_check(check: TableCheck) -> str:
     """Return how a table differs from training as HTML."""
+    notes = soft(f"{count(len(check.notes), 'difference')} may be chance.") if check.notes else ""
     if check.is_ok:
-        return box("The table is like training", soft("No column differs."))
+        return box("The table is like training", notes or soft("No column differs."))
     shown = check.problems[:MANY]
     return box(
         f"The table differs from training: {count(len(check.problems), 'problem')}",
         *(paragraph(problem[0].upper() + problem[1:]) for problem in shown),
         left_out(len(check.problems) - len(shown), "more problem", "more problems"),
+        notes,
     )
 
 
