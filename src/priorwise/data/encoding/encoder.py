@@ -205,9 +205,8 @@ class TableEncoder(CodeNames, BaseEstimator):
         """Survey one more batch; this encoder stays as it is.
 
         Returns the encoder of all rows, the survey of the batch, and its rows of positive weight,
-        read by the new encoder. Kinds of columns, cut points, and the means that replace missing
-        numbers stay; new labels, and missing as a value, come behind the known codes. A missing
-        label is replaced by the most frequent one so far.
+        read by the new encoder. Kinds of columns, cut points, and the means and labels that replace
+        missing values stay; new labels, and missing as a value, come behind the known codes.
         """
         check_is_fitted(self)
         table, _ = open_rows(self, arrange_rows(self, X, self), self)
@@ -252,6 +251,9 @@ class TableEncoder(CodeNames, BaseEstimator):
         self.categories_, label_codes = survey.code_labels(
             self, n_rows=n_rows, joined=survey.find_joined(self, by_class or {})
         )
+        if self.missing == "impute":
+            for categories in self.categories_:
+                categories.decide_replacement()
         self.missing_seen_ = self._find_missing(numbers)
         self.numbers_seen_ = [(f.least, f.largest, f.missing_share) for f in numbers]
         self.means_ = [f.mean for f in numbers] if self.missing == "impute" else []

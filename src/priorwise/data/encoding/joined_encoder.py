@@ -15,6 +15,9 @@ from priorwise.data.survey.survey import Feature, Survey
 from priorwise.data.tables.categories import Categories, sorted_labels
 from priorwise.data.tables.label_keys import label_key
 
+LEAST_SHARE = 1e-9
+"""Weight of missing labels, relative to that of others, that is what rounding has left of none."""
+
 
 def survey_of(encoder: TableEncoder, total: float) -> Survey:
     """Return what an encoder knows of its rows, whose weight is `total`, as a survey."""
@@ -24,10 +27,12 @@ def survey_of(encoder: TableEncoder, total: float) -> Survey:
     for nominal in encoder.is_nominal_.tolist():
         if nominal:
             known = next(categories)
-            labels, counts = [*known.labels], [*known.counts]
+            labels, counts, declared = [*known.labels], [*known.counts], [*known.declared]
             if None not in labels:
                 labels, counts = [*labels, None], [*counts, known.left_out]
-            features.append(LabelCounts(labels, np.array(counts)[:, None]))
+                declared.append(0.0)
+            of_types = np.array(declared) if any(declared) else None
+            features.append(LabelCounts(labels, np.array(counts)[:, None], declared=of_types))
         else:
             least, largest, share = next(numbers)
             features.append(NumberCounts(least, largest, (1.0 - share) * total, share * total))
@@ -56,7 +61,7 @@ def join_encoders(
     for one in surveys[1:]:
         survey = survey.subtract(one) if subtract else survey.merge(one)
     joined = copy(first)
-    joined.categories_ = []
+    joined.categories_, names = [], np.array(survey.names)[survey.is_nominal].tolist()
     for at, labels in enumerate(survey.label_counts()):
         listed = [label for encoder in encoders for label in encoder.categories_[at].labels]
         distinct = {label_key(label): label for label in reversed(listed)}
@@ -64,12 +69,40 @@ def join_encoders(
         ordered = [*known, *([None] if None in distinct else [])]
         known_labels = Categories.of(ordered, [0.0] * len(ordered), first.marks)
         known_labels.has_other = any(one.categories_[at].has_other for one in encoders)
-        joined.categories_.append(labels.to_categories(first.marks, first.missing, known_labels)[0])
+        categories, _ = labels.to_categories(first.marks, first.missing, known_labels)
+        if first.missing == "impute":
+            parts = [one.categories_[at] for one in encoders]
+            _join_replacements(names[at], parts, categories, subtract=subtract)
+        joined.categories_.append(categories)
     numbers = [f for f in survey.features if isinstance(f, NumberCounts)]
     joined.missing_seen_ = np.any([encoder.missing_seen_ for encoder in encoders], axis=0)
     joined.numbers_seen_ = [(f.least, f.largest, f.missing_share) for f in numbers]
     joined.prepare()
     return joined
+
+
+def _join_replacements(
+    name: str, parts: Sequence[Categories], joined: Categories, *, subtract: bool
+) -> None:
+    """Decide what replaces the missing labels of a column from now on.
+
+    ValueError if rows were counted with other labels in the place of missing ones, or rows that are
+    left with another label than would be in their place if they were alone.
+    """
+    used = [one.replacement for one in parts if one.left_out > 0.0]
+    joined.decide_replacement()
+    if not subtract and used:
+        joined.replacement = used[0]
+    elif joined.left_out > LEAST_SHARE * sum(joined.counts):
+        used.append(joined.replacement)
+    distinct = {tuple(map(label_key, labels)): labels for labels in used}
+    if len(distinct) > 1:
+        (one,), (other,) = list(distinct.values())[:2]
+        raise ValueError(
+            f"missing='impute' has counted missing labels of column {name} as {one!r}, the most "
+            f"frequent label of the first rows, but here they would be {other!r}: fit on the rows "
+            "that are meant, or use missing='value' or 'ignore'"
+        )
 
 
 def map_codes(old: TableEncoder, new: TableEncoder) -> list[NDArray[np.int32]]:
@@ -120,11 +153,7 @@ def keep_codes(encoder: TableEncoder, used: Sequence[NDArray[np.bool_] | None]) 
 def scale_weights(encoder: TableEncoder, factor: float) -> TableEncoder:
     """Return an encoder of rows whose weights are multiplied by a factor."""
     other = copy(encoder)
-    other.categories_ = []
-    for known in encoder.categories_:
-        counts = [factor * count for count in known.counts]
-        other.categories_.append(known.relabel([*known.labels], counts))
-        other.categories_[-1].left_out = factor * known.left_out
+    other.categories_ = [known.scale(factor) for known in encoder.categories_]
     return other
 
 

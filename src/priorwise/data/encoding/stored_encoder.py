@@ -32,18 +32,27 @@ def _restore_marks(stored: Any) -> frozenset[Hashable]:
 
 def _store_categories(categories: Categories) -> list[Any]:
     counts, marks = np.array(categories.counts), _store_marks(categories.marks)
-    return [categories.labels, counts, marks, categories.left_out, categories.has_other]
+    declared, replacement = np.array(categories.declared), list(categories.replacement)
+    kept = [categories.labels, counts, marks, categories.left_out, categories.has_other]
+    return [*kept, declared if declared.any() else None, replacement]
 
 
 def _restore_categories(stored: Any) -> Categories:
     labels, counts, marks, left_out, *more = stored
-    has_other = more[0] if more else False  # which files of old versions do not have
+    # Files of old versions end with one of these.
+    has_other, declared, replacement = (*more, *(False, None, [])[len(more) :])
     require(isinstance(labels, list), "labels must be a list")
     check_numbers("weights of labels", counts, len(labels), least=0.0)
     categories = Categories.of(labels, counts.tolist(), _restore_marks(marks))
     require(isinstance(left_out, float) and left_out >= 0.0, "weights must not be negative")
     require(type(has_other) is bool, "labels of few rows are joined or not")
     categories.left_out, categories.has_other = left_out, has_other
+    if declared is not None:
+        check_numbers("weights of declared labels", declared, len(labels), least=0.0)
+        categories.declared = declared.tolist()
+    is_right = isinstance(replacement, list) and len(replacement) < 2
+    require(is_right and set(replacement) <= set(labels), "a label replaces missing ones")
+    categories.replacement = tuple(replacement)
     return categories
 
 

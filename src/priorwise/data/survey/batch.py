@@ -45,7 +45,7 @@ class RawColumns:
     kinds: list[Kind]
     labels: dict[int, list[Hashable]]  # of the columns of labels; None is missing
     codes: dict[int, NDArray[np.int32]]  # places of the rows among the labels
-    declared: set[int]  # columns whose types list their labels, all of which are kept
+    declared: dict[int, list[Hashable]]  # labels that the types of columns list
     values: NDArray[np.float64]  # of the numeric columns, shape (n_numeric, n_rows)
     orders: dict[int, Categories]
     forms: dict[int, str]  # of the columns of dates, which are numeric, and of texts
@@ -78,13 +78,13 @@ class RawColumns:
         codes: dict[int, NDArray[np.int32]] = {}
         with_labels = [i for i, kind in enumerate(kinds) if kind in LABEL_KINDS]
         starts = known if known is not None and len(known) == len(with_labels) else None
-        declared = set[int]()
+        declared: dict[int, list[Hashable]] = {}
         for at, i in enumerate(with_labels):
             start = no_labels if starts is None else starts[at]
             listed = table.declared_labels(i) if encoder.declared == "count" else None
             if listed is not None:
-                declared.add(i)
-                joined, _ = join_labels(start, [spell_label(label) for label in listed])
+                declared[i] = [spell_label(label) for label in listed]
+                joined, _ = join_labels(start, declared[i])
                 start = joined if len(joined) > len(start) else start
             labels[i], codes[i] = reader.code(table, i, start)
         numeric = [i for i, kind in enumerate(kinds) if kind in NUMERIC_KINDS]
@@ -263,7 +263,11 @@ class RawColumns:
         return tables
 
     def _to_labels(self, i: int, counts: NDArray[Any]) -> LabelCounts:
-        return LabelCounts(self.labels[i], counts, self.kinds[i] == "text", i in self.declared)
+        declared = None
+        if i in self.declared:
+            declared = np.zeros(len(self.labels[i]))
+            declared[join_labels(self.labels[i], self.declared[i])[1]] = counts.sum()
+        return LabelCounts(self.labels[i], counts, self.kinds[i] == "text", declared)
 
 
 def _read_numbers(

@@ -55,14 +55,15 @@ class LabelCounts:
     """Labels of a feature in any order, None for missing, and their rows by class.
 
     The feature is nominal, unless `is_text`: then all its labels together decide whether it is.
-    Labels that no row has are forgotten, unless `is_declared`: the type of the column lists them.
+    Labels that no row has are forgotten, unless the type of the column lists them: `declared` are,
+    for each label, the rows of batches whose type does; None if no type does.
     """
 
     labels: list[Hashable]
     counts: NDArray[Any]
     """Rows or weights, of shape (n_labels, n_classes)."""
     is_text: bool = False
-    is_declared: bool = False
+    declared: NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, column: NominalColumn, weight: NDArray[np.float64] | None = None) -> LabelCounts:
@@ -82,6 +83,11 @@ class LabelCounts:
         return self.counts.sum(axis=1)
 
     @property
+    def declared_rows(self) -> NDArray[np.float64]:
+        """Rows of batches whose type lists the label, for each label."""
+        return np.zeros(len(self.labels)) if self.declared is None else self.declared
+
+    @property
     def example(self) -> Hashable:
         """A label with rows that is not a number; None if there is none."""
         texts = (
@@ -93,24 +99,33 @@ class LabelCounts:
 
     def merge(self, other: LabelCounts) -> LabelCounts:
         """The labels of both, those of `other` that are new behind."""
-        is_text, is_declared = self.is_text and other.is_text, self.is_declared or other.is_declared
+        is_text, declared = self.is_text and other.is_text, None
+        has_types = self.declared is not None or other.declared is not None
         if self.labels is other.labels or _are_same(self.labels, other.labels):
-            return LabelCounts(self.labels, self.counts + other.counts, is_text, is_declared)
+            if has_types:
+                declared = self.declared_rows + other.declared_rows
+            return LabelCounts(self.labels, self.counts + other.counts, is_text, declared)
         labels, place = join_labels(self.labels, other.labels)
         kind = np.result_type(self.counts, other.counts)
         counts = np.zeros((len(labels), self.counts.shape[1]), kind)
         counts[: len(self.labels)] = self.counts
         counts[place] += other.counts
-        return LabelCounts(labels, counts, is_text, is_declared)
+        if has_types:
+            declared = np.zeros(len(labels))
+            declared[: len(self.labels)] = self.declared_rows
+            declared[place] += other.declared_rows
+        return LabelCounts(labels, counts, is_text, declared)
 
     def subtract(self, other: LabelCounts) -> LabelCounts:
         """The same labels without the rows of `other`."""
         left = self.merge(other.scale(-1.0))
-        return replace(left, counts=np.maximum(left.counts, 0.0))
+        declared = None if left.declared is None else np.maximum(left.declared, 0.0)
+        return replace(left, counts=np.maximum(left.counts, 0.0), declared=declared)
 
     def scale(self, factor: float) -> LabelCounts:
         """The same labels where every row counts `factor` times."""
-        return replace(self, counts=factor * self.counts)
+        declared = None if self.declared is None else factor * self.declared
+        return replace(self, counts=factor * self.counts, declared=declared)
 
     def is_numeric(self, name: str, whole_numbers: list[str]) -> bool:
         """Decide whether all rows hold numbers (`is_numeric`)."""
@@ -170,9 +185,11 @@ class LabelCounts:
         known = Categories(marks) if known is None else known
         keys, totals = list(map(label_key, self.labels)), self.totals
         rows = (totals if n_rows is None else n_rows).tolist()
-        new, rare = list[Hashable](), set[Hashable]()
-        for key, label, total, n in zip(keys, self.labels, totals.tolist(), rows, strict=True):
-            if key is None or key in known or not (total > 0 or self.is_declared):
+        new, rare, declared = list[Hashable](), set[Hashable](), self.declared_rows
+        counted = (totals > 0) | (declared > 0)
+        each = zip(keys, self.labels, counted.tolist(), rows, strict=True)
+        for key, label, has_rows, n in each:
+            if key is None or key in known or not has_rows:
                 continue
             if joins and (joins_all or n < min_rows or not is_first):
                 rare.add(key)
@@ -191,7 +208,10 @@ class LabelCounts:
         codes_missing = missing == "value" or (missing == "impute" and not has_values)
         if codes_missing and weights.get(None, 0) > 0 and None not in known:
             new.append(None)
-        categories = known.extend(new, weights)
+        listed = dict[Hashable, float]()
+        for at in np.flatnonzero(declared).tolist():
+            listed[keys[at]] = listed.get(keys[at], 0.0) + float(declared[at])
+        categories = known.extend(new, weights, listed)
         categories.has_other |= bool(rare)
         # No row has a label without a code, but for missing values.
         instead = categories.mode_code if missing == "impute" and categories.labels else 0

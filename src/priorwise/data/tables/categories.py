@@ -29,9 +29,11 @@ class Categories:
 
     Labels are matched by their keys (`label_key`), never by the code that a frame gave them: 1, 1.0
     and "1" are one label, True and 1 are two. In `labels` None stands for missing; `counts` holds
-    the weight of each code in training, `left_out` that of the missing values that have no code. A
-    label with one of the keys `marks` that training did not have is missing. With `has_other`
-    labels of few rows were joined: any label that is not known has the code of `OTHER`.
+    the weight of each code in training, `left_out` that of the missing values that have no code,
+    and `declared` that of the rows whose column's type lists the label. A label with one of the
+    keys `marks` that training did not have is missing. With `has_other` labels of few rows were
+    joined: any label that is not known has the code of `OTHER`. `replacement` is the label that
+    missing values are replaced by if they are imputed, once it has been decided.
 
     >>> categories = Categories.of(["a", None], [2.0, 1.0], frozenset())
     >>> categories.code("a"), categories.code("b"), categories.missing_code
@@ -42,8 +44,10 @@ class Categories:
         self.marks = marks
         self.labels: list[Hashable] = []
         self.counts: list[float] = []
+        self.declared: list[float] = []
         self.left_out = 0.0
         self.has_other = False
+        self.replacement: tuple[Hashable, ...] = ()
         self.codes: dict[Hashable, int] = {}  # by key
 
     def __getstate__(self) -> dict[str, Any]:
@@ -58,6 +62,7 @@ class Categories:
         """Return known labels in their order; ValueError if two of them have the same key."""
         categories = cls(marks)
         categories.labels, categories.counts = labels, counts
+        categories.declared = [0.0] * len(labels)
         categories.codes = {label_key(label): code for code, label in enumerate(labels)}
         if len(categories.codes) != len(labels):
             raise ValueError("labels must differ")
@@ -67,12 +72,19 @@ class Categories:
         """Whether a key has a code."""
         return key in self.codes
 
-    def extend(self, labels: list[Hashable], weights: Mapping[Hashable, float]) -> Categories:
+    def extend(
+        self,
+        labels: list[Hashable],
+        weights: Mapping[Hashable, float],
+        declared: Mapping[Hashable, float],
+    ) -> Categories:
         """Return the same labels with others behind them, and more weight, given by key.
 
         The weight of missing values is left out if they have no code.
         """
         more = self.relabel([*self.labels, *labels], [*self.counts, *[0.0] * len(labels)])
+        for key, weight in declared.items():
+            more.declared[more.codes[key]] += weight
         for key, weight in weights.items():
             if key in more.codes:
                 more.counts[more.codes[key]] += weight
@@ -84,7 +96,23 @@ class Categories:
         """Return other labels that are read alike."""
         other = Categories.of(labels, counts, self.marks)
         other.left_out, other.has_other = self.left_out, self.has_other
+        own = (self.codes.get(key, -1) for key in other.codes)
+        other.declared = [0.0 if code < 0 else self.declared[code] for code in own]
+        other.replacement = self.replacement
         return other
+
+    def scale(self, factor: float) -> Categories:
+        """Return the same labels, with weights multiplied by a factor."""
+        other = self.relabel([*self.labels], [factor * count for count in self.counts])
+        other.declared = [factor * weight for weight in self.declared]
+        other.left_out = factor * self.left_out
+        return other
+
+    def decide_replacement(self) -> None:
+        """Let missing values be replaced by the heaviest label so far, also if others come."""
+        self.replacement = ()
+        if self.labels:
+            self.replacement = (self.labels[self.mode_code],)
 
     def declare(self, labels: list[Hashable]) -> None:
         """Add labels in their order, seen or not."""
@@ -94,6 +122,7 @@ class Categories:
                 self.codes[key] = len(self.labels)
                 self.labels.append(label)
                 self.counts.append(0.0)
+                self.declared.append(0.0)
 
     def code(self, label: Hashable) -> int:
         """Return the code of one label, `unknown_code` if training did not have it.
@@ -134,7 +163,13 @@ class Categories:
 
     @property
     def mode_code(self) -> int:
-        """Code of the heaviest label, of equals the first; missing only if all rows were."""
+        """Code of the label that replaces missing values.
+
+        If none has been decided it is the heaviest, of equals the first; missing only if all rows
+        were.
+        """
+        if self.replacement:
+            return self.codes[label_key(self.replacement[0])]
         known = [i for i, label in enumerate(self.labels) if label is not None and self.counts[i]]
         return max(known or [max(self.missing_code, 0)], key=lambda i: (self.counts[i], -i))
 

@@ -101,7 +101,7 @@ def find_states(
     """
     found = []
     for name, labels in zip(names, survey.label_counts(), strict=True):
-        listed = states.get(name) or (labels.labels if labels.is_declared else ())
+        listed = states.get(name) or (() if labels.declared is None else labels.labels)
         first = [label for label in listed if label is not None]
         known = Categories.of(first, [0.0] * len(first), frozenset())
         categories, _ = labels.to_categories(frozenset(), missing, known)

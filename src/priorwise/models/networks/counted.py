@@ -52,10 +52,11 @@ class CountedClassifier(StreamedClassifier):
         """Count one more batch of rows.
 
         `fit`, or else the first batch, fixes the structure, the classes, the cut points of numeric
-        features and the parameters of the smoother; later batches may have new values of nominal
-        features. With a structure that is given, batches of nominal rows give the model that `fit`
-        gives on all of them. Probabilities are smoothed again after every batch. A call that
-        raises leaves the model as it was.
+        features, the labels and means that replace missing values (``missing="impute"``), and the
+        parameters of the smoother; later batches may have new values of nominal features. With a
+        structure that is given, batches of nominal rows give the model that `fit` gives on all of
+        them, unless missing values are replaced. Probabilities are smoothed again after every
+        batch. A call that raises leaves the model as it was.
 
         Parameters
         ----------
@@ -114,8 +115,10 @@ class CountedClassifier(StreamedClassifier):
     def subtract(self, *others: Self) -> Self:
         """Take away what other models have counted: the model of rows that were never seen there.
 
-        Labels that no row is left of are forgotten; classes and cut points stay. A call that raises
-        leaves the model as it was.
+        Labels that no row is left of are forgotten, unless the types of other rows declare them
+        (``declared="count"``); classes and cut points stay. With ``missing="impute"`` it is a
+        ValueError if missing labels that are left would be replaced by another label without these
+        rows. A call that raises leaves the model as it was.
 
         Parameters
         ----------
@@ -133,8 +136,10 @@ class CountedClassifier(StreamedClassifier):
     def forget(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Take rows away that this model has counted: the model that has never seen them.
 
-        Labels that no row is left of are forgotten; classes and cut points stay, and so does the
-        structure. A row that was never counted is a ValueError, which leaves the model as it was.
+        Labels that no row is left of are forgotten as in `subtract`; classes and cut points stay,
+        and so does the structure. A row that was never counted is a ValueError, and so is one
+        without which missing labels would be replaced by another label (`subtract`). Both leave the
+        model as it was.
         """
         self._counted_with(())
         X, y = take_target(X, y)

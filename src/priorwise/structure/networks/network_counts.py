@@ -234,13 +234,20 @@ def _recode_together(
 def _forget_unused(
     encoder: TableEncoder, classes: NDArray[Any], counts: list[NetworkCounts]
 ) -> CountedModel:
-    """Drop labels and missing numbers that no row has; classes stay."""
-    if encoder.declared == "count":
-        return encoder, classes, counts
+    """Drop labels and missing numbers that no row has and no type lists; classes stay."""
     used: list[NDArray[np.bool_] | None] = [None] * len(encoder.is_nominal_)
+    declared = dict(
+        zip(
+            np.flatnonzero(encoder.is_nominal_).tolist(),
+            (np.array(one.declared) > 0.0 for one in encoder.categories_),
+            strict=True,
+        )
+    )
     for one in counts:
         for i, tree in zip(one.network.order, one.feature_trees, strict=True):
             seen = tree.count_rows([0])[0] > 0
+            if i in declared and len(declared[i]):
+                seen = seen | declared[i]
             before = used[i]
             used[i] = seen if before is None else before | seen
     kept = keep_codes(encoder, used)
