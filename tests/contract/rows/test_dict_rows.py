@@ -103,7 +103,7 @@ def test_rows_with_other_columns_are_refused_by_name() -> None:
         NaiveBayesClassifier().fit([row, without], ["a", "b"])
     with pytest.raises(TypeError, match=r"must hold dicts only.* got 3 in row 1"):
         model.predict_proba([row, 3])
-    with pytest.raises(ValueError, match="X must be an array without names"):
+    with pytest.raises(ValueError, match="X must be an array, as in training"):
         NaiveBayesClassifier().fit([[0.0], [1.0]], [0, 1]).predict({"x0": 1.0})
 
 
