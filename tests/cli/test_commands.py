@@ -183,6 +183,24 @@ def test_evaluate_prints_the_scores_of_the_library(
     assert captured.err == "priorwise: note: 1 of 100 rows have no 'ill' and are left out\n"
 
 
+def test_rows_of_a_class_that_training_did_not_have_are_counted_and_left_out(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = read_test().dropna(subset="ill")
+    known = run_json(capsys, "evaluate", MODEL, TEST)
+    more = pd.concat([table, table[:3].assign(ill="perhaps"), table[:1].assign(ill="never")])
+    more.to_csv(work / "more.csv", index=False)
+    assert main(["evaluate", MODEL, str(work / "more.csv"), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["scores"] == known["scores"]
+    assert "of classes that training did not have are left out: 'perhaps' (3), 'never' (1)" in (
+        captured.err
+    )
+    table.assign(ill="perhaps").to_csv(work / "other.csv", index=False)
+    assert main(["evaluate", MODEL, str(work / "other.csv")]) != 0
+    assert "got only others such as 'perhaps'" in capsys.readouterr().err
+
+
 def test_explain_prints_contributions_that_add_up(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -39,6 +39,7 @@ from priorwise.cli.output import (
     describe_output,
     format_scores,
     open_output,
+    print_note,
     print_output,
     print_result,
 )
@@ -55,6 +56,7 @@ from priorwise.common.texts import MANY, count
 from priorwise.common.validation import check_number
 from priorwise.data import open_source
 from priorwise.data.sources.file_list import find_decimal_mark
+from priorwise.report.values import describe_unknown, find_classes
 from priorwise.steps.explanation.formats import to_text
 from priorwise.storage.model_file import load, read_header
 
@@ -224,6 +226,11 @@ def run_evaluate(options: Namespace) -> None:
     names = find_scores(options.scores or SCORES_SHOWN)
     with local_files(options.data) as paths:
         rows = read_for_model(options, model, paths)
+    codes = find_classes(model.classes_, rows.y, rows.n_rows)
+    left_out = describe_unknown(rows.y, codes)
+    if left_out:
+        print_note(left_out)
+        rows = rows.take(np.flatnonzero(codes >= 0))
     frequencies = DummyClassifier()
     frequencies.fit(model.classes_, model.classes_, sample_weight=model.class_count_)
     with announce(options, "predicting"):

@@ -25,6 +25,7 @@ from priorwise.export.json_file import describe_model
 from priorwise.report.html import embed_json, read_asset
 from priorwise.report.values import (
     FeatureValues,
+    as_table,
     find_classes,
     name_rows,
     name_target,
@@ -60,7 +61,9 @@ def write_explorer(
     check_number("max_rows", max_rows, least=0, most=MAX_ROWS, whole=True)
     if max_rows == 0:
         X = y = keys = None  # the values of the sliders are those of the rows
-    X, y = take_target(X, y)
+    if X is not None:
+        X, y = take_target(X, y)
+        X = as_table(model, X)
     is_fixed = _find_fixed(model.feature_labels_, fixed)
     forms = model.encoder_.forms_
     features = [
@@ -75,6 +78,11 @@ def write_explorer(
         raise ValueError("y must be given with X, got y without X")
     names, _, note = name_rows(X, keys, n_rows)
     classes = None if y is None else find_classes(model.classes_, y, n_rows)
+    if classes is not None and classes.min() < 0:
+        other = np.asarray(y).tolist()[int(classes.argmin())]
+        raise ValueError(
+            f"y must hold classes of the model, {model.classes_.tolist()}, got {other!r}"
+        )
     description = describe_model(model, inner_rows=True, plain_records=False)
     inner = list(_take_inner(description["model"]))
     labels = [str(label) for label in description["classes"]]

@@ -20,8 +20,8 @@ N_BINS = 4
 """Groups that the numbers of a feature are cut into, of about as many rows each."""
 
 FALSE_ALARM = 0.05
-"""Chance that a model without any bad group is said to have one, and that trustworthy probabilities
-are called wrong."""
+"""Probability of a false alarm: naming a bad group where there is none, or calling probabilities
+wrong that can be trusted."""
 
 Floats = NDArray[np.float64]
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.files import open_whole
 from priorwise.common.texts import SEVERAL, count, show_percent
 from priorwise.common.validation import check_number, take_target
+from priorwise.data.tables import RawTable
 from priorwise.report.features import (
     importance_section,
     pair_section,
@@ -33,9 +34,11 @@ from priorwise.report.scores import (
     score_section,
 )
 from priorwise.report.structures import structure_section
-from priorwise.report.thresholds import Decisions, threshold_section
+from priorwise.report.thresholds import MIN_CLASS_ROWS, Decisions, threshold_section
 from priorwise.report.values import (
     FeatureValues,
+    as_table,
+    describe_unknown,
     find_classes,
     name_rows,
     name_target,
@@ -110,33 +113,39 @@ def write_report(
     check_is_fitted(model)
     check_number("max_rows", max_rows, least=1, whole=True)
     X, y = take_target(X, y)
-    features = read_values(model, X)
-    n_rows = len(features[0].cells)
-    truth = find_classes(model.classes_, y, n_rows)
-    labels = [str(label) for label in model.classes_.tolist()]
+    table = as_table(model, X)
+    n_rows = RawTable(table).n_rows
     names, head, row_note = name_rows(X, keys, n_rows)
+    X, truth = table, find_classes(model.classes_, y, n_rows)
+    unknown = describe_unknown(y, truth)
+    if unknown:
+        judged = np.flatnonzero(truth >= 0)
+        X, truth, names = take_rows(X, judged), truth[judged], [names[row] for row in judged]
+    features = read_values(model, X)
+    labels = [str(label) for label in model.classes_.tolist()]
     chosen = _choose_event(model.classes_, event, truth)
     proba, note = choose_probabilities(model, X, truth)
     is_own = proba is not getattr(model, "oof_proba_", None)
     judged = np.flatnonzero(~np.isnan(proba).any(axis=1))
-    if len(judged) < n_rows:
+    if len(judged) < len(truth):
         X, truth, proba = take_rows(X, judged), truth[judged], proba[judged]
-        features = read_values(model, X)
         names = [names[row] for row in judged.tolist()]
+        features = read_values(model, X)
     proba = proba.astype(np.float64)
     drawn = np.sort(np.random.default_rng(random_state).permutation(len(truth))[:max_rows])
     overall = model.explain_global(take_rows(X, drawn))
     permuted = permute_features(model, X, truth, random_state)
     shares = np.asarray(model.class_count_) / np.sum(model.class_count_)
     losses = -np.log(np.maximum(proba[np.arange(len(truth)), truth], LEAST))
-    prior = float(-np.log(np.maximum(shares[truth], LEAST)).mean())
+    prior = -np.log(np.maximum(shares[truth], LEAST))
     groups = find_groups(features, labels[chosen], truth == chosen, proba[:, chosen], losses)
     decisions = _list_decisions(labels, chosen, truth, proba)
+    chosen_one = next((one for one in decisions if one.place == chosen), None)
+    note = f"{unknown}. {note}" if unknown else note
     body = "\n".join(
         [
             verdict_section(
-                labels, truth, proba, decisions[0] if decisions else None, groups,
-                (float(losses.mean()), prior), note,
+                labels, truth, proba, chosen, chosen_one, groups, (losses, prior), note
             ),
             threshold_section(decisions) if decisions else "",
             score_section(model, X, truth, proba, baseline, random_state),
@@ -173,10 +182,14 @@ def write_report(
 
 
 def _choose_event(classes: NDArray[Any], event: Any, truth: NDArray[np.intp]) -> int:
-    """Return the place of the class that matters: the one given, or the rarest in the rows."""
+    """Return the place of the class that matters: the one given, or the rarest in the rows.
+
+    If there are such, it is one of those with rows enough for a threshold.
+    """
     if event is None:
         counts = np.bincount(truth, minlength=len(classes))
-        present = np.flatnonzero(counts)
+        enough = np.minimum(counts, len(truth) - counts) >= MIN_CLASS_ROWS
+        present = np.flatnonzero(enough if enough.any() else counts)
         # Of classes that are as rare, the last one: 1 rather than 0, "yes" rather than "no".
         return int(present[counts[present] == counts[present].min()][-1])
     if event not in classes.tolist():
@@ -187,11 +200,12 @@ def _choose_event(classes: NDArray[Any], event: Any, truth: NDArray[np.intp]) ->
 def _list_decisions(
     labels: list[str], chosen: int, truth: NDArray[np.intp], proba: NDArray[np.float64]
 ) -> list[Decisions]:
-    """Return the counts of the class that matters and of other common ones that rows have."""
+    """Return the counts of the class that matters and of others, if rows enough have them."""
     counts = np.bincount(truth, minlength=len(labels))
     common = [k for k in np.argsort(-counts, kind="stable").tolist() if k != chosen]
     shown = [chosen, *common[: SEVERAL - 1]]
-    return [Decisions.count(labels, k, truth, proba) for k in shown if 0 < counts[k] < len(truth)]
+    enough = np.minimum(counts, len(truth) - counts) >= MIN_CLASS_ROWS
+    return [Decisions.count(labels, k, truth, proba) for k in shown if enough[k]]
 
 
 def _describe_rows(model: Any, labels: list[str], truth: NDArray[np.intp]) -> str:
@@ -215,7 +229,7 @@ def choose_probabilities(
     classes do not fit to the probabilities out of fold.
     """
     counts = np.bincount(truth, minlength=len(model.classes_))
-    new = "These rows are taken for new ones: what is said here is of rows like them."
+    new = "The model is taken not to have seen these rows. All statements hold for rows like these."
     if not np.array_equal(counts, model.class_count_):
         return model.predict_proba(X), new
     proba = getattr(model, "oof_proba_", None)
@@ -235,8 +249,8 @@ def choose_probabilities(
 def _fits(proba: NDArray[np.floating[Any]], truth: NDArray[np.intp]) -> bool:
     """Return whether probabilities out of fold can be of rows of these classes, in this order.
 
-    Those of rows in another order lose what classes drawn at random would, and more than the
-    shares of the classes do; both by more than chance.
+    For shuffled rows the log-loss is near that of random classes and above that of class shares,
+    both by more than chance.
     """
     known = np.flatnonzero(~np.isnan(proba).any(axis=1))
     logs = -np.log(np.maximum(proba[known].astype(np.float64), LEAST))

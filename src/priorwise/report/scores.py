@@ -23,6 +23,7 @@ from priorwise.common.texts import (
 )
 from priorwise.counts.draws import N_FOLDS, deal_into_folds
 from priorwise.evaluation import consistency_band, hand_till_auc, reliability_curve
+from priorwise.evaluation.auc import auc_interval
 from priorwise.evaluation.scores import brier_scale
 from priorwise.report.html import MAX_NARROW, Number, figure, grid, paragraph, section, table
 from priorwise.report.svg import MAX_POINTS, Chart, cut_text, show_interval
@@ -71,16 +72,20 @@ def score_section(
     cells = []
     for name, truth, predicted in lines:
         scores = summarise(truth, predicted)
-        auc = float(hand_till_auc(truth, predicted, labels=np.arange(len(shares))))
-        shown = [Number(show_interval(*score)) for score in scores.values()]
-        cells.append([name, *shown, Number(show_probability(auc)), len(truth)])
+        known = np.arange(len(shares))
+        auc = show_probability(float(hand_till_auc(truth, predicted, labels=known)))
+        if np.ptp(predicted, axis=0).any():
+            low, high = auc_interval(truth, predicted, labels=known)
+            auc += f" ({show_probability(low, 2)}\u00a0to\u00a0{show_probability(high, 2)})"
+        shown = [*(Number(show_interval(*score)) for score in scores.values()), Number(auc)]
+        cells.append([name, *shown, len(truth)])
     heads = ["", *summarise(y, proba), AUC, "rows"]
     return section(
         "scores", "How good it is",
         table(heads, cells),
         paragraph(
-            "Lower is better, but for the area under the ROC curve (AUC). \u00b1 is half of a 95% "
-            "interval of the mean over the rows.", "soft",
+            "Lower is better, but for the area under the ROC curve (AUC), with its 95% interval "
+            "beside it. \u00b1 is half of a 95% interval of the mean over the rows.", "soft",
         ),
     )  # fmt: skip
 

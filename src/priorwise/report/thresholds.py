@@ -20,6 +20,9 @@ GRID = np.concatenate([np.arange(100), np.arange(100, 9900, 10), np.arange(9900,
 SHOWN = (0.01, 0.05, 0.1, 0.2, 0.5)
 """Thresholds with a line in their table, and shares of the rows with one in the table of lift."""
 
+MIN_CLASS_ROWS = 20
+"""Fewest rows of a class, and of others, that thresholds are shown for."""
+
 Floats = NDArray[np.float64]
 
 
@@ -131,6 +134,11 @@ def fill(template: str, texts: dict[str, str], **names: str) -> str:
 
 RULE = "Say \u201c{label}\u201d at {threshold} or more."
 
+MISTAKES = (
+    "A miss: the truth is \u201c{label}\u201d, the model says no. A false alarm: the model says "
+    "\u201c{label}\u201d, the truth is no."
+)
+
 CONSEQUENCES = (
     "The model then says it of {said} of {n-rows} rows ({said-share}). It finds {found} of the "
     "{n-event} rows of \u201c{label}\u201d ({found-share}), misses {missed}, and gives a false "
@@ -174,11 +182,10 @@ def threshold_section(each: list[Decisions]) -> str:
         f'value="{each[0].threshold}" aria-label="Threshold"></div>'
     )
     note = (
-        "A miss is a row of the class of which the model does not say so, a false alarm another "
-        "row of which it does. The costs at first are an example: a miss costs as many times as "
-        "much as there are rows of other classes for each row of this one. Type your own: the "
-        "threshold becomes the cost of a false alarm divided by the sum of both costs, which is "
-        "the best one where the probabilities can be trusted. You can also move it by itself."
+        "The costs at first are an example: a miss costs as many times as much as there are rows "
+        "of other classes for each row of this one. Type your own: the threshold becomes the cost "
+        "of a false alarm divided by the sum of both costs, which is the best one where the "
+        "probabilities can be trusted. You can also move it by itself."
     )
     data = {
         "grid": GRID.tolist(),
@@ -203,7 +210,8 @@ def threshold_section(each: list[Decisions]) -> str:
 
 def _draw_class(decisions: Decisions, *, is_shown: bool) -> str:
     sentences = "".join(
-        f"<p>{fill_decision(text, decisions)}</p>" for text in (f"{RULE} {CONSEQUENCES}", COSTS)
+        f"<p>{fill_decision(text, decisions)}</p>"
+        for text in (MISTAKES, f"{RULE} {CONSEQUENCES}", COSTS)
     )
     hidden = "" if is_shown else " hidden"
     return (

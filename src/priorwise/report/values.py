@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,11 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.texts import SEVERAL, count
+from priorwise.data.encoding.given_rows import arrange_rows, open_rows
 from priorwise.data.tables import RawTable
 from priorwise.data.tables.dates import show_date
+from priorwise.data.tables.dict_rows import DictRows
 from priorwise.report.svg import show_number
 
 MAX_NUMBERS = 200
@@ -103,8 +107,7 @@ def read_texts(name: str, i: int, X: Any = None) -> FeatureValues:
     """Return a column of texts as people type them, with those of X if it is given."""
     cells: list[Any] = []
     if X is not None:
-        table = RawTable(X)
-        column = table.nominal(table.names.index(name) if name in table.names else i)
+        column = RawTable(X).nominal(i)
         cells = [None if code < 0 else str(column.labels[code]) for code in column.codes.tolist()]
     return FeatureValues(name, False, False, [], None, np.array(cells, dtype=object), True)
 
@@ -175,15 +178,41 @@ def name_rows(X: Any, keys: Any, n_rows: int) -> tuple[list[str], str, str]:
 
 
 def find_classes(labels: NDArray[Any], y: Any, n_rows: int) -> NDArray[np.intp]:
-    """Return the place of each class label among those of a model."""
+    """Return the place of each class label among those of a model, -1 if it has none."""
     given = np.asarray(y)
     if given.shape != (n_rows,):
         raise ValueError(f"y must have the shape ({n_rows},), as X has rows, got {given.shape}")
     place = {label: k for k, label in enumerate(labels.tolist())}
-    unknown = [label for label in given.tolist() if label not in place]
-    if unknown:
-        raise ValueError(f"y must hold classes of the model, {list(place)}, got {unknown[0]!r}")
-    return np.array([place[label] for label in given.tolist()], dtype=np.intp)
+    codes = np.array([place.get(label, -1) for label in given.tolist()], dtype=np.intp)
+    if n_rows and codes.max() < 0:
+        other = given.tolist()[0]
+        raise ValueError(
+            f"y must hold classes of the model, {list(place)}, got only others such as {other!r}"
+        )
+    return codes
+
+
+def describe_unknown(y: Any, codes: NDArray[np.intp]) -> str:
+    """Return how many rows have classes that training did not have, and which; empty if none.
+
+    >>> describe_unknown(["a", "b", "b", "c"], np.array([0, -1, -1, -1]))
+    "3 rows of classes that training did not have are left out: 'b' (2), 'c' (1)"
+    """
+    unknown = Counter(np.asarray(y)[codes < 0].tolist()).most_common()
+    if not unknown:
+        return ""
+    shown = ", ".join(f"{label!r} ({n_rows:,})" for label, n_rows in unknown[:SEVERAL])
+    more = f" and {len(unknown) - SEVERAL:,} more" if len(unknown) > SEVERAL else ""
+    n_rows = int((codes < 0).sum())
+    of = "of a class" if len(unknown) == 1 else "of classes"
+    be = "is" if n_rows == 1 else "are"
+    return f"{count(n_rows, 'row')} {of} that training did not have {be} left out: {shown}{more}"
+
+
+def as_table(model: Any, X: Any) -> Any:
+    """Return rows with the columns of training alone; dicts as a frame."""
+    X = open_rows(model.encoder_, arrange_rows(model.encoder_, X, model), model)[1]
+    return X.to_frame() if isinstance(X, DictRows) else X
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:

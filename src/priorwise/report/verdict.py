@@ -8,21 +8,28 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
+from scipy.stats import t
 
-from priorwise.common.texts import count, say_percent, show_probability
+from priorwise.common.texts import SEVERAL, count, say_percent, show_probability
 from priorwise.evaluation import hand_till_auc
+from priorwise.evaluation.auc import auc_interval
 from priorwise.report.groups import FALSE_ALARM, Group
 from priorwise.report.html import section
-from priorwise.report.thresholds import COSTS, RULE, Decisions, fill_decision
+from priorwise.report.thresholds import COSTS, MIN_CLASS_ROWS, RULE, Decisions, fill_decision
 
 RANKS = ((0.9, "very well"), (0.8, "well"), (0.65, "fairly well"))
 """Words for an area under the ROC curve of at least so much."""
+
+CHANCE = 0.5
+"""Area under the ROC curve of an order by chance."""
 
 MIN_VARIANCE = 4.0
 """Least sum of p (1 - p) of rows whose share of a class is compared with its mean probability: its
 distribution is then near to normal, and its standard deviation at least two rows."""
 
-MAX_GROUPS = 10
+MIN_GROUPS, MAX_GROUPS = 5, 10
+"""Groups of rows in which probabilities are compared with shares. Fewer may show that they are
+wrong, and never that they are right."""
 
 SMALL_DIFFERENCE, SMALL_SHARE = 0.02, 0.1
 """A mean probability is not called wrong if it differs from the share of the class by at most
@@ -39,13 +46,15 @@ class Trust:
     """How far probabilities can be trusted: up to `most`, and where they first fail.
 
     `said` and `happened` are the mean probability and the share of the first group of rows where
-    they differ clearly: by more than chance, and by enough to matter. None if there is none.
+    they differ clearly: by more than chance, and by enough to matter. None if there is none; then
+    differences of `hidden`, on average over the rows, are chance.
     """
 
     most: float
     said: float | None = None
     happened: float | None = None
     n_groups: int = 0
+    hidden: float = 1.0
 
 
 def find_trust(p: Floats, event: NDArray[np.bool_]) -> Trust:
@@ -63,30 +72,41 @@ def find_trust(p: Floats, event: NDArray[np.bool_]) -> Trust:
     limit = ndtri(1.0 - FALSE_ALARM / (2.0 * n_groups))
     small = min(SMALL_DIFFERENCE, SMALL_SHARE * float(event.mean()))
     place = np.minimum((variance / variance[-1] * n_groups).astype(int), n_groups - 1)
-    before = 0.0
+    before, hidden = 0.0, 0.0
     for group in range(n_groups):
         own = place == group
         said, happened = float(p[own].mean()), float(event[own].mean())
         error = np.sqrt((p[own] * (1.0 - p[own])).sum()) / own.sum()
+        hidden += max(limit * error, small) * float(own.mean())
         if abs(said - happened) > max(limit * error, small):
             return Trust(before, said, happened, n_groups)
         before = float(p[own][-1])
-    return Trust(most, n_groups=n_groups)
+    return Trust(most, n_groups=n_groups, hidden=hidden)
 
 
 def verdict_section(
-    labels: list[str], y: NDArray[np.intp], proba: Floats, decisions: Decisions | None,
-    groups: list[Group], losses: tuple[float, float], note: str,
+    labels: list[str], y: NDArray[np.intp], proba: Floats, event: int, decisions: Decisions | None,
+    groups: list[Group], losses: tuple[Floats, Floats], note: str,
 ) -> str:  # fmt: skip
-    """Return the verdict; `losses` are the log-losses of the model and of the shares of classes."""
-    auc = float(hand_till_auc(y, proba, labels=np.arange(len(labels))))
-    first = _judge_ranking(labels, y, proba, auc, decisions)
-    second = _judge_probabilities(labels, y, proba, decisions)
+    """Return the verdict on the class `event`, with its `decisions` if it has rows enough.
+
+    `losses` are the log-losses of each row, by the model and by the shares of classes.
+    """
+    ranking = Ranking.of(labels, y, proba)
+    if ranking.is_unknown:
+        first = _refuse(labels, y, proba, event, ranking)
+    else:
+        first = _judge_ranking(labels, y, proba, ranking, decisions)
+    verdict = f"{first} {_judge_probabilities(labels, y, proba, event)}"
+    is_few = len(y) - int(np.bincount(y).max()) < MIN_CLASS_ROWS
     answers = [
-        ("Is it good?", escape(_compare(auc, losses, len(labels)))),
+        ("Is it good?", escape(_compare(ranking, is_few, *losses))),
         ("For whom is it wrong?", escape(_describe_groups(groups))),
     ]
-    if decisions is not None:
+    if decisions is None:
+        n_event = int((y == event).sum())
+        answers += [("Which threshold?", escape(_refuse_threshold(labels, event, n_event, len(y))))]
+    else:
         named = f'<span data-class="{decisions.place}">{{}}</span>'
         answers += [
             ("Which threshold?", named.format(fill_decision(f"{RULE} {WHY}", decisions))),
@@ -94,7 +114,7 @@ def verdict_section(
         ]
     lines = "".join(f"<dt>{title}</dt><dd>{text}</dd>" for title, text in answers)
     return section(
-        "verdict", "Verdict", f'<p class="verdict">{escape(first)} {escape(second)}</p>',
+        "verdict", "Verdict", f'<p class="verdict">{escape(verdict)}</p>',
         f"<dl>{lines}</dl>", f'<p class="soft">{escape(note)}</p>',
     )  # fmt: skip
 
@@ -107,22 +127,96 @@ WHY = (
 )
 
 
-def _judge_ranking(
-    labels: list[str], y: NDArray[np.intp], proba: Floats, auc: float, decisions: Decisions | None
+@dataclass(frozen=True)
+class Ranking:
+    """The AUC of rows, the ends of its 95% interval, and the pairs of classes that it is of."""
+
+    auc: float
+    low: float
+    high: float
+    pairs: str
+
+    @classmethod
+    def of(cls, labels: list[str], y: NDArray[np.intp], proba: Floats) -> Ranking:
+        """Return the AUC of rows; NaN if all are of one class.
+
+        Of several classes, those with few rows are left out if others have enough.
+        """
+        known, pairs = np.arange(len(labels)), ""
+        if len(labels) > 2:
+            pairs = ", on average over pairs of classes"
+            enough = np.bincount(y, minlength=len(labels)) >= MIN_CLASS_ROWS
+            if 2 <= enough.sum() < len(np.unique(y)):
+                y, proba = y[enough[y]], proba[enough[y]]
+                pairs += f" with at least {MIN_CLASS_ROWS} rows"
+        auc = float(hand_till_auc(y, proba, labels=known))
+        return cls(auc, *auc_interval(y, proba, labels=known), pairs)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it may be that of chance and may be that of a fair model: rows are too few."""
+        return not (self.low > CHANCE or self.high < RANKS[-1][0])
+
+    def describe(self) -> str:
+        """Return how well the model ranks, by no more than the lower end of the interval says."""
+        word = next((word for least, word in RANKS if self.auc >= least), None)
+        sure = next((word for least, word in RANKS if self.low >= least), None)
+        if self.high < CHANCE:
+            text = "worse than chance"
+        elif sure is None:
+            text = "hardly better than chance" if self.high < RANKS[-1][0] else "better than chance"
+        else:
+            text = sure if sure == word else f"at least {sure}"
+        return f"It ranks {text} (AUC {self.show()})"
+
+    def show(self) -> str:
+        """Return the AUC and its interval."""
+        return f"{_short(self.auc)}, 95% interval {_short(self.low)} to {_short(self.high)}"
+
+
+def _refuse(
+    labels: list[str], y: NDArray[np.intp], proba: Floats, event: int, ranking: Ranking
 ) -> str:
-    if decisions is None:
+    """Return that rows are too few for a verdict."""
+    if np.isnan(ranking.auc):
         return f"The rows are all of one class, {labels[int(y[0])]}: they cannot show how it ranks."
-    rank = next((word for least, word in RANKS if auc >= least), "hardly better than chance")
-    start = f"It ranks {rank} (AUC {_short(auc)})"
-    but = "but" if auc >= RANKS[-1][0] else "and"
+    of, never = f", {int((y == event).sum()):,} of them \u201c{labels[event]}\u201d,", ""
     if len(labels) > 2:
-        share = say_percent(float((proba.argmax(axis=1) == y).mean()))
+        of, never = "", _list_never_found(labels, y, proba.argmax(axis=1))
+    return (
+        f"{count(len(y), 'row')}{of} are too few to judge the model: its order may be one by "
+        f"chance (AUC {ranking.show()}).{never}"
+    )
+
+
+def _refuse_threshold(labels: list[str], event: int, n_event: int, n_rows: int) -> str:
+    return (
+        f"A threshold needs at least {MIN_CLASS_ROWS} rows of the class and {MIN_CLASS_ROWS} "
+        f"others; there are {n_event:,} of \u201c{labels[event]}\u201d and {n_rows - n_event:,} "
+        "others."
+    )
+
+
+def _judge_ranking(
+    labels: list[str],
+    y: NDArray[np.intp],
+    proba: Floats,
+    ranking: Ranking,
+    decisions: Decisions | None,
+) -> str:
+    start = ranking.describe()
+    but = "but" if ranking.low >= RANKS[-1][0] else "and"
+    if len(labels) > 2:
+        best = proba.argmax(axis=1)
+        share = say_percent(float((best == y).mean()))
         common = int(np.bincount(y).argmax())
         simple = say_percent(float((y == common).mean()))
         return (
             f"{start} and names the class of {share} of the rows; always saying "
-            f"\u201c{labels[common]}\u201d would name {simple}."
+            f"\u201c{labels[common]}\u201d would name {simple}.{_list_never_found(labels, y, best)}"
         )
+    if decisions is None:
+        return f"{start}."
     said, label = decisions.p >= 0.5, f"\u201c{decisions.label}\u201d"
     found = float(said[decisions.event].mean())
     if not said.any():
@@ -139,17 +233,26 @@ def _judge_ranking(
     )
 
 
-def _judge_probabilities(
-    labels: list[str], y: NDArray[np.intp], proba: Floats, decisions: Decisions | None
-) -> str:
-    if len(labels) == 2 and decisions is not None:
-        p, event, of = decisions.p, decisions.event, f" of \u201c{decisions.label}\u201d"
+def _list_never_found(labels: list[str], y: NDArray[np.intp], best: NDArray[np.intp]) -> str:
+    """Return which classes that rows have are the most probable one of none of their rows."""
+    n_rows = np.bincount(y, minlength=len(labels))
+    n_found = np.bincount(y[best == y], minlength=len(labels))
+    never = np.flatnonzero((n_rows > 0) & (n_found == 0))
+    if not len(never):
+        return ""
+    never = never[np.argsort(-n_rows[never], kind="stable")]
+    shown = [f"\u201c{labels[k]}\u201d ({count(int(n_rows[k]), 'row')})" for k in never[:SEVERAL]]
+    more = f" and {len(never) - SEVERAL:,} more" if len(never) > SEVERAL else ""
+    return f" It finds no row of {', '.join(shown)}{more}."
+
+
+def _judge_probabilities(labels: list[str], y: NDArray[np.intp], proba: Floats, event: int) -> str:
+    if len(labels) == 2:
+        p, happens, of = proba[:, event], y == event, f" of \u201c{labels[event]}\u201d"
     else:
-        p, event, of = proba.ravel(), np.eye(len(labels), dtype=bool)[y].ravel(), ""
-    trust = find_trust(p, event)
+        p, happens, of = proba.ravel(), np.eye(len(labels), dtype=bool)[y].ravel(), ""
+    trust = find_trust(p, happens)
     most = say_percent(trust.most)
-    if trust.n_groups == 0:
-        return "So few rows are uncertain that its probabilities cannot be judged."
     if trust.said is not None and trust.happened is not None:
         how = "low" if trust.happened > trust.said else "high"
         start = "cannot be trusted"
@@ -158,25 +261,45 @@ def _judge_probabilities(
         digits = 0 if abs(trust.said - trust.happened) >= 0.02 else 1
         said, happened = (say_percent(p, digits) for p in (trust.said, trust.happened))
         return f"Its probabilities{of} {start}: where it says {said} it was {happened}, too {how}."
+    if trust.n_groups < MIN_GROUPS:
+        return "So few rows are uncertain that its probabilities cannot be judged."
+    points = count(max(round(100 * trust.hidden), 1), "point")
+    start = f"Its probabilities{of} can be trusted"
+    unseen = f"but for errors below {points}, which these rows cannot show"
     if trust.most >= 0.9:
-        return f"Its probabilities{of} can be trusted."
-    return f"Its probabilities{of} can be trusted up to {most}; higher ones are rare in these rows."
+        return f"{start}, {unseen}."
+    return f"{start} up to {most}, {unseen}; higher ones are rare in these rows."
 
 
-def _compare(auc: float, losses: tuple[float, float], n_classes: int) -> str:
-    own, shares = losses
+def _compare(ranking: Ranking, is_few: bool, own: Floats, shares: Floats) -> str:
+    """Return how the log-losses of rows by the model compare with those by shares of classes.
+
+    Losses are skewed: if there `is_few` rows of other classes than the commonest one, nothing can
+    be said of their mean.
+    """
     text = ""
-    if np.isfinite(auc):
-        of = "" if n_classes == 2 else ", on average over pairs of classes"
+    if not (ranking.is_unknown or ranking.high < CHANCE):
+        ends = " to ".join(map(say_percent, (ranking.low, ranking.high)))
         text = (
             "Of two rows of different classes it puts the right one first in "
-            f"{say_percent(auc)} of the cases{of}. "
+            f"{say_percent(ranking.auc)} of the cases{ranking.pairs} (95% interval {ends}). "
         )
-    simple = f"the {shares:.3f} of always giving the shares of the classes"
-    if own >= shares:
-        return f"No: its log-loss of {own:.3f} is no better than {simple}."
-    gain = say_percent(1.0 - own / shares)
-    return f"{text}Its log-loss of {own:.3f} is {gain} less than {simple}."
+    loss, simple = float(own.mean()), float(shares.mean())
+    always = f"the {simple:.3f} of always giving the shares of the classes"
+    gain = shares - own
+    sure = np.inf
+    if len(gain) > 1:
+        sure = float(t.ppf(0.975, len(gain) - 1) * gain.std(ddof=1) / np.sqrt(len(gain)))
+    if is_few:
+        return (
+            f"{text}The rows are too few to say more: its log-loss is {loss:.3f}, beside {always}."
+        )
+    if abs(simple - loss) <= sure:
+        return f"{text}Its log-loss of {loss:.3f} differs from {always} by no more than chance."
+    if loss >= simple:
+        return f"No: its log-loss of {loss:.3f} is worse than {always}."
+    less = say_percent(1.0 - loss / simple)
+    return f"{text}Its log-loss of {loss:.3f} is {less} less than {always}."
 
 
 def _describe_groups(groups: list[Group]) -> str:
