@@ -57,7 +57,7 @@ std::vector<std::int32_t> add_to_tables(const Columns& columns, Vector<std::int3
                                         const std::vector<Output<std::int64_t>>& tables,
                                         int n_threads) {
     check_size(tables.size(), targets.size(), "tables", "target");
-    nb::gil_scoped_release release;
+    const GilRelease release;
     const auto missing = find_missing(columns, arity);
     const auto work = list_work(columns, arity, targets, paths, nullptr, missing);
     for (std::size_t i = 0; i < work.size(); ++i) {
@@ -107,7 +107,7 @@ OwnedFactor make_factor(std::int32_t column, std::vector<std::int32_t> path,
     check_size(log_p.size(), tree->counts.size(), "log_p", "cell of the tree");
     check_size(log_rest.size(), tree->is_dense() ? 0 : tree->parent.size(), "log_rest",
                "node of a tree that is not dense");
-    nb::gil_scoped_release release;
+    const GilRelease release;
     return index_factor(column, std::move(path), std::move(tree), copy(log_p), copy(log_rest),
                         rest_towards_parent, n_classes, backoff);
 }

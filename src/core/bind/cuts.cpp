@@ -42,7 +42,7 @@ void cut_values_of(Matrix<double> values, const std::vector<Vector<double>>& cut
     std::vector<CutFeature> features;
     for (std::size_t i = 0; i < values.shape(0); ++i)
         features.push_back({cut_points[i], missing_codes[i], positions[i]});
-    nb::gil_scoped_release release;
+    const GilRelease release;
     cut_table(features, values.data(), n_rows, codes.data(), n_threads);
 }
 

@@ -75,7 +75,7 @@ void fit_logistic_of(Matrix<std::int32_t> index, Matrix<float> value, std::int32
     check_size(fold.size(), y.size(), "fold", "row");
     check_positive(penalty, "penalty");
     check_not_negative(tolerance, "tolerance");
-    nb::gil_scoped_release release;
+    const GilRelease release;
     check_codes(y, rows.n_classes, "y");
     check_codes(index, n_indicators, "index", -1, -1);
     check_weights(row_weight, y.size(), "row_weight");

@@ -74,7 +74,7 @@ SubmodelLosses make_submodel_losses(const std::vector<const OwnedFactor*>& facto
         n_parents = std::max(n_parents, factors[f]->path.size());
     }
     check_range(max_parents, 0, static_cast<std::int64_t>(n_parents), "max_parents");
-    nb::gil_scoped_release release;
+    const GilRelease release;
     SubmodelLosses result;
     result.towards_parent = towards_parent;
     result.class_count.assign(class_count.begin(), class_count.end());

@@ -93,7 +93,7 @@ struct WidePairs {
 WidePairs make_wide_pairs(Columns codes, Vector<std::int32_t> arities, Vector<std::int32_t> classes,
                           std::int32_t n_classes, Whole whole, Real real, int n_threads) {
     WidePairs pairs{std::move(codes), std::move(classes), std::move(whole), std::move(real)};
-    nb::gil_scoped_release release;
+    const GilRelease release;
     pairs.measure =
         make_pair_measure(check_table(pairs.codes, arities, pairs.classes, n_classes, pairs.whole,
                                       pairs.real, n_threads),
@@ -147,7 +147,7 @@ void add_pair_counts_of(const Columns& codes, Vector<std::int32_t> arities,
                         int n_threads) {
     require(margins.index() == cells.index(), "margins and cells differ in type");
     require(!real || margins.index() == 1, "margins and cells must be float64 for real weights");
-    nb::gil_scoped_release release;
+    const GilRelease release;
     const auto table = check_table(codes, arities, classes, n_classes, whole, real, n_threads);
     for (std::size_t i = 0; i < arities.size(); ++i)
         require(table.arities[i] == arities[i], "codes[", i,

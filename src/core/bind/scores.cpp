@@ -49,7 +49,7 @@ void check_network(const FactorProduct& product, Vector<std::int32_t> arity) {
 
 // A product of one factor, with a prior of zeros.
 FactorProduct pack_scores_of(const OwnedFactor& factor, double min_rows) {
-    nb::gil_scoped_release release;
+    const GilRelease release;
     auto arrays = pack_scores(factor, min_rows);
     std::vector<double> log_prior(static_cast<std::size_t>(arrays.n_classes), 0.0);
     return {std::move(arrays), std::move(log_prior)};
@@ -59,7 +59,7 @@ FactorProduct pack_scores_of(const OwnedFactor& factor, double min_rows) {
 FactorProduct join_products(const std::vector<const FactorProduct*>& products,
                             Vector<double> log_prior) {
     require(log_prior.size() > 0, "log_prior is empty");
-    nb::gil_scoped_release release;
+    const GilRelease release;
     ScoreArrays arrays;
     for (const auto* product : products) {
         require(product->log_prior().size() == log_prior.size(),

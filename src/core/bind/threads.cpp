@@ -17,8 +17,8 @@ namespace priorwise {
 namespace {
 
 void run_signal_handlers() {
-    const nb::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    const GilAcquire acquire;
+    if (call_python(PyErr_CheckSignals) != 0) throw nb::python_error();
 }
 
 void translate(const std::exception_ptr& failure, void*) {
@@ -47,21 +47,21 @@ class SharedCalls {
     void help() {
         if (!work_.enter()) return;
         {
-            const nb::gil_scoped_release release;
+            const GilRelease release;
             work_.take_pieces();
         }
         work_.leave();
     }
 
     void run() {
-        const nb::gil_scoped_release release;
+        const GilRelease release;
         work_.finish();
     }
 
     // Stop the work if it is not over, wait until all threads have left it, drop the function.
     void close() {
         {
-            const nb::gil_scoped_release release;
+            const GilRelease release;
             work_.stop();
             try {
                 work_.finish();
@@ -73,7 +73,9 @@ class SharedCalls {
     }
 
     void call(std::size_t i) {
-        results[i] = nb::steal(check(PyObject_CallObject(function_.ptr(), arguments_[i].ptr())));
+        const auto arguments = nb::object(arguments_[i]);
+        results[i] = nb::steal(check(
+            call_python([&] { return PyObject_CallObject(function_.ptr(), arguments.ptr()); })));
     }
 
     nb::list results;
@@ -85,7 +87,7 @@ class SharedCalls {
     }
 
     static void call_piece(void* self, std::int64_t piece) {
-        const nb::gil_scoped_acquire acquire;
+        const GilAcquire acquire;
         static_cast<SharedCalls*>(self)->call(static_cast<std::size_t>(piece));
     }
 

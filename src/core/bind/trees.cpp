@@ -20,7 +20,7 @@ SortedColumns make_sorted_columns(FeatureColumns columns, std::int64_t n_rows, i
     const auto n_entries = columns.size() * static_cast<std::size_t>(n_rows);
     SortedColumns sorted{std::move(columns), n_rows, std::vector<std::int32_t>(n_entries),
                          std::vector<std::int32_t>(n_entries)};
-    nb::gil_scoped_release release;
+    const GilRelease release;
     sorted.columns.check_training_codes();
     sort_features(sorted.columns.features(), n_rows, n_threads, sorted.row, sorted.rank);
     return sorted;

@@ -320,7 +320,7 @@ FactorProduct pack_weighted_network(const FactorTrees& trees, Vector<double> shr
             "shrinkage must not be negative");
     const auto width = level_weight.shape(1);
     check_finite(std::span(level_weight.data(), level_weight.size()), "level_weight");
-    nb::gil_scoped_release release;
+    const GilRelease release;
     ScoreArrays arrays;
     std::size_t n_used = 0;
     trees.for_each(min_rows, true, [&](std::size_t place, OwnedFactor factor) {

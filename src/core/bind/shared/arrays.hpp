@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "bind/shared/gil.hpp"
+
 namespace priorwise {
 
 namespace nb = nanobind;
@@ -218,7 +220,7 @@ inline bool Columns::take(PyObject* object) {
 // What a function returns, called without the interpreter's lock.
 template <class Work>
 auto without_gil(const Work& work) {
-    nb::gil_scoped_release release;
+    const GilRelease release;
     return work();
 }
 

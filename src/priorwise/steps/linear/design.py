@@ -177,7 +177,9 @@ class QuadraticSplines:
         (c - z) (z - a) / ((c - b) (c - a)) + (z - b) (d - z) / ((c - b) (d - b)),
         (z - b)^2 / ((c - b) (d - b))
 
-    All are zero at a last knot that coincides with the one before.
+    A last knot that coincides with others ends the last interval that has a length, as any last
+    knot does; where all coincide, all splines are zero. At every other number they add up to one,
+    and a sum of them with rising weights rises, wherever the knots lie.
     """
 
     knots: NDArray[np.float64]
@@ -219,8 +221,8 @@ class QuadraticSplines:
 
     def _first_splines(self, z: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return the first of the three splines that are not zero, for rows between the knots."""
-        inner = self.knots[:, DEGREE + 1 : -1 - DEGREE]
-        return np.asarray((z[..., None] >= inner).sum(axis=2))
+        inner, last = self.knots[:, DEGREE + 1 : -1 - DEGREE], self.knots[:, -1 - DEGREE, None]
+        return np.asarray(((z[..., None] >= inner) & (inner < last)).sum(axis=2))
 
     def _expand(
         self, first: NDArray[np.intp]
