@@ -31,7 +31,6 @@ from priorwise.data.tables.column_kinds import (
 )
 from priorwise.data.tables.dates import check_forms
 from priorwise.data.tables.label_keys import as_float, list_numbers, mark_keys
-from priorwise.data.tables.raw_table import RawTable
 
 
 class TableEncoder(CodeNames, BaseEstimator):
