@@ -1,6 +1,8 @@
 """Contexts that are cut short, and contexts without rows."""
 
+from collections.abc import Hashable
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,7 +36,8 @@ def test_a_context_that_is_cut_short_answers_for_its_rows(name: str) -> None:
     # As sure as 1,040 rows are.
     width = 2 * 1.645 * np.sqrt(90 / 1040 * 950 / 1040 / 1040)
     for context in ({}, {"a": "x"}, {"a": "x", "b": None}):
-        low, high = table.predict_interval(context)["yes"]
+        ends: Any = table.predict_interval(context)
+        low, high = ends["yes"]
         assert low < 90 / 1040 < high
         assert high - low == pytest.approx(width, rel=0.15)
     draws = table.sample_proba(asked, 1_000, random_state=0)[:, :, 1]
@@ -52,6 +55,7 @@ def test_steps_of_an_explanation_lead_from_the_shares_of_all_rows(name: str) -> 
     # Columns that are left open add nothing.
     np.testing.assert_allclose(explanation.contributions[1, 1], 0.0, atol=1e-12)
     np.testing.assert_allclose(explanation.contributions[2], 0.0, atol=1e-12)
+    assert explanation.values is not None
     assert explanation.values[:, 1].tolist() == ["p", None, "p", "p"]
 
 
@@ -67,7 +71,7 @@ def test_where_inner_nodes_are_priors_a_prefix_is_the_mean_of_its_contexts(
     assert table.count_tree_.is_dense is (n_outcomes < 4)
     for depth in range(3):
         for prefix, part in rows.groupby(list("abc")[:depth]) if depth else [((), rows)]:
-            context = dict(zip("abc", prefix, strict=False))
+            context: dict[Hashable, Any] = dict(zip("abc", prefix, strict=False))
             below = table.predict_proba(part).mean(axis=0)
             answer = list(table.query(context).values())
             np.testing.assert_allclose(answer, below, rtol=1e-10)
@@ -76,9 +80,8 @@ def test_where_inner_nodes_are_priors_a_prefix_is_the_mean_of_its_contexts(
 @pytest.mark.parametrize("rest", ["parent", "uniform"])
 def test_means_below_are_those_of_the_rows_one_by_one(rest: str) -> None:
     rng = np.random.default_rng(1)
-    path, outcome = rng.integers(-1, 3, (2, 60)), rng.integers(0, 8, 60)
-    weight = rng.random(60)
-    path[1] = np.where(path[0] < 0, -1, path[1])
+    outcome, weight, path = rng.integers(0, 8, 60), rng.random(60), [rng.integers(-1, 3, 60)]
+    path.append(np.where(path[0] < 0, -1, rng.integers(-1, 3, 60)))
     tree = CountTree.from_rows(path, outcome, 9, weight=weight)
     smoother = Laplace() if rest == "uniform" else MBranch()
     cells, node = smoother.smooth(tree), tree.find(path)

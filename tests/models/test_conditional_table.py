@@ -14,7 +14,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from priorwise import ConditionalTable
-from priorwise.common.runtime import DataWarning
 from priorwise.smoothing import HDP, HGS, MEstimate
 from reference.smoothing import additive
 from reference.trees import count_rows
@@ -360,14 +359,6 @@ UNFIT: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     ),
     "no weight": ({"sample_weight": [0.0] * 15}, ValueError, "must not be zero for every row"),
 }  # fmt: skip
-
-
-def test_a_target_of_numbers_that_are_classes_is_taken() -> None:
-    rows = pd.DataFrame({"x": list("ab") * 50, "y": np.arange(100)})
-    with pytest.warns(DataWarning, match="target 'y' has 100 different numbers in 100 rows"):
-        ConditionalTable("laplace").fit(rows, target="y", given=["x"])
-    for y in (rows.y % 50, (rows.y / 4).astype(str), pd.Categorical(rows.y / 4)):
-        ConditionalTable("laplace").fit(rows.assign(y=y), target="y", given=["x"])
 
 
 @pytest.mark.parametrize("case", UNFIT)

@@ -24,6 +24,7 @@ from priorwise import (
     TANClassifier,
     load,
 )
+from priorwise.common.runtime import DataWarning
 from priorwise.data import read_arff
 from priorwise.smoothing import Laplace
 
@@ -246,3 +247,11 @@ def test_a_conditional_table_leaves_out_declared_values_if_told_to() -> None:
     assert table.classes_.tolist() == COLOURS
     counted = ConditionalTable("laplace").fit(X, target="colour", given=["size"])
     assert counted.classes_.tolist() == [*COLOURS, "maybe", "zzz"]
+
+
+def test_a_target_of_numbers_that_are_classes_is_taken() -> None:
+    rows = pd.DataFrame({"x": list("ab") * 50, "y": np.arange(100)})
+    with pytest.warns(DataWarning, match="target 'y' has 100 different numbers in 100 rows"):
+        ConditionalTable("laplace").fit(rows, target="y", given=["x"])
+    for y in (rows.y % 50, (rows.y / 4).astype(str), pd.Categorical(rows.y / 4)):
+        ConditionalTable("laplace").fit(rows.assign(y=y), target="y", given=["x"])

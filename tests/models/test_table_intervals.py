@@ -1,5 +1,8 @@
 """Intervals of conditional tables: how wide they are at least, and extreme counts."""
 
+from collections.abc import Hashable
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import beta
@@ -28,8 +31,11 @@ def test_an_interval_is_not_narrower_than_that_of_independent_rows(
     contexts, proba = table.describe_contexts(np.arange(tree.n_nodes, dtype=np.int32))
     borrows = smoother.rest == "parent"
     for node, (context, p) in enumerate(zip(contexts, proba[:, 1], strict=True)):
-        known = {i: value for i, value in enumerate(context, 1) if value is not None}
-        low, high = table.predict_interval(known)["yes"]
+        known: dict[Hashable, Any] = {
+            i: value for i, value in enumerate(context, 1) if value is not None
+        }
+        ends: Any = table.predict_interval(known)
+        low, high = ends["yes"]
         # Nothing is known better than all rows could say, and two of a prior.
         n = tree.totals[0 if borrows else node] + 2.0
         least, most = beta.ppf([0.05, 0.95], n * p, n * (1.0 - p)) if 0 < p < 1 else (0.0, 0.0)

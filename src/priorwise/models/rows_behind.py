@@ -124,11 +124,9 @@ def average_below(
         if not tree.is_dense:
             place = node[own_cells] - own.start
             owner = _one_hot(place, own)
-            base = (
-                cells[..., above_cells]
-                if rest == "parent"
-                else np.full(above_cells.stop - above_cells.start, 1.0 / tree.n_outcomes)
-            )
+            base = cells[..., above_cells]
+            if rest == "uniform":
+                base = np.full_like(base, 1.0 / tree.n_outcomes)
             left = total[..., own] - sums[..., own_cells] @ owner
             free = 1.0 - base[..., parent_cell.indices] @ owner
             rate = np.divide(left, free, out=np.zeros_like(left), where=free > TINY)
@@ -143,11 +141,11 @@ def average_below(
     rows = tree.rows(cells, nodes, rest=rest)
     for place, chosen in enumerate(nodes.tolist()):
         first, last = tree.row_start[chosen : chosen + 2]
-        row, listed, own = rows[..., place, :], tree.outcome[first:last], means[..., first:last]
+        row, listed, mean = rows[..., place, :], tree.outcome[first:last], means[..., first:last]
         row[..., listed] = 0.0
-        left, free = 1.0 - own.sum(axis=-1, keepdims=True), row.sum(axis=-1, keepdims=True)
+        left, free = 1.0 - mean.sum(axis=-1, keepdims=True), row.sum(axis=-1, keepdims=True)
         row *= np.divide(left, free, out=np.zeros_like(left), where=free > 0.0)
-        row[..., listed] = own
+        row[..., listed] = mean
     return rows
 
 

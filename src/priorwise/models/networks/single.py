@@ -57,7 +57,9 @@ class SingleNetworkClassifier(BaseNetworkClassifier):
 
         One row for every context that occurred, after one for each context above it, in which
         the deeper parents are None; one column ``p(value)`` for each value. Bins of numeric
-        features are shown as intervals.
+        features are shown as intervals. A context that leaves parents open has what the network
+        expects of a new one below it; smoothers such as HDP do not take that for the shares of its
+        rows.
 
         Parameters
         ----------
