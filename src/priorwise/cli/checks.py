@@ -11,6 +11,7 @@ from priorwise.cli.inputs import (
     check_column,
     check_columns,
     find_target,
+    load_model,
     local_files,
     open_tables,
     read_columns,
@@ -22,8 +23,11 @@ from priorwise.data.tables.column_kinds import read_labels
 
 
 def run_check(options: Namespace) -> None:
-    """Print what is found in a table and its target."""
+    """Print what is found in a table and its target, or how it differs from a model's training."""
     check_output(options)
+    if options.model is not None:
+        _compare(options)
+        return
     with announce(options, "reading"), local_files(options.data) as paths:
         frame = nw.from_native(read_frame(open_tables(options, paths)), eager_only=True)
     names = frame.columns
@@ -55,3 +59,21 @@ def run_check(options: Namespace) -> None:
         "findings": [vars(finding) for finding in findings],
     }
     print_result(options, translate(str(findings), options), values)
+
+
+def _compare(options: Namespace) -> None:
+    """Print how a table differs from the training of a model, in the columns of the model."""
+    given = {"--target": options.target, "--drop": options.drop, "--html": options.output}
+    for option, value in {**given, "--categorical": options.categorical}.items():
+        if value:
+            raise ValueError(f"{option} must not be given with --model, which knows its columns")
+    model = load_model(options)
+    with announce(options, "reading"), local_files(options.data) as paths:
+        frame = nw.from_native(read_frame(open_tables(options, paths, model)), eager_only=True)
+    names = [name for name in model.feature_names_in_.tolist() if name in frame.columns]
+    if not names:
+        raise ValueError(f"{', '.join(options.data)}: none of the columns of the model is there")
+    with announce(options, "checking"):
+        found = model.check(frame.select(names).to_native())
+    values = {"rows": len(frame), "problems": found.problems, "notes": found.notes}
+    print_result(options, translate(str(found), options), values)

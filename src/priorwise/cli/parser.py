@@ -153,6 +153,8 @@ _COMMANDS: dict[str, tuple[str, str, list[Any]]] = {
         _DATA,
         _target(""),
         _argument("--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"),
+        _argument("--model", metavar="MODEL", help="say how the table differs from the training of "
+                  "this model, and nothing else"),
         *_READING,
         *_COLUMNS,
         _argument("--html", dest="output", metavar="FILE", help="also write a page; - is "

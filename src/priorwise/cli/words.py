@@ -23,7 +23,9 @@ OPTIONS = {
 
 ADVICE = {
     " If they are independent, pass groups=range(len(X)) to fit.": "",
-    "; the method check(X) says how X differs": "; 'priorwise check' says how the table differs",
+    "; the method check(X) says how X differs": (
+        "; 'priorwise check DATA --model MODEL' says how the table differs"
+    ),
     "priorwise.data.DateParts adds month, weekday and hour; ": "",
     # An error of Python's interface that the command line has no words for.
     " in X": "",
@@ -82,6 +84,9 @@ def find_swapped(options: Namespace | None) -> str:
         if find_ending(Path(model)):
             where = "DATA" if "data" in given else ""
             return f"{model} is a table, not a model; usage: {command} MODEL {where}".rstrip()
+    if models and command == "priorwise check":
+        tables = " ".join(path for path in data if path not in models) or "DATA"
+        return f"{models[0]} is a model, not a table: {command} {tables} --model {models[0]}"
     if models:
         return f"{models[0]} is a model, not a table; usage: {command} --help"
     return ""

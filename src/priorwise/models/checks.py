@@ -14,8 +14,9 @@ from priorwise.data.checks import Finding, Findings
 from priorwise.data.checks.columns import (
     ALMOST_ALL,
     COLUMN_CHECKS,
+    READ_AS_LABELS,
+    describe_many_labels,
     find_formatted_numbers,
-    show_labels,
 )
 from priorwise.data.checks.reading import CheckedColumn, read_checked
 from priorwise.data.checks.strength import is_leak, measure_labels, measure_numbers
@@ -219,7 +220,7 @@ def _find_in_labels(table: TrainingTable) -> list[Finding]:
                     name,
                     f"has more than {MANY_LABELS:,} labels, which tell nothing of the class by "
                     "themselves and are read as one, 'other'",
-                    "leave it out, or name it in categorical_features to keep them",
+                    "categorical_features keeps them apart, text_features reads their words",
                 )
             )
             continue
@@ -230,9 +231,8 @@ def _find_in_labels(table: TrainingTable) -> list[Finding]:
                 Finding(
                     "id",
                     name,
-                    f"has {len(labels):,} different labels in {table.n_rows:,} rows, such as "
-                    f"{show_labels(labels)}, which new rows will not have",
-                    "leave it out",
+                    describe_many_labels(len(labels), table.n_rows, labels),
+                    READ_AS_LABELS,
                 )
             )
     return findings

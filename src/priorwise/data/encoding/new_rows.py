@@ -90,8 +90,8 @@ def _note_texts(
         encoder.watch.with_texts.add(i)
         warn_user(
             f"{type(model).__name__}: column {name} holds texts that are no numbers, "
-            f"{name_commonest(column.labels, count_rows(column), texts)}. They are read as "
-            "missing; training had none",
+            f"{name_commonest(column.labels, count_rows(column), texts)}. Training had none: they "
+            "are read as missing; the method check(X) says how X differs",
             DataWarning,
         )
     return True
