@@ -26,6 +26,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from priorwise import (
     ConditionalTable,
@@ -197,7 +198,8 @@ def compare_classifiers() -> tuple[np.ndarray, dict[str, np.ndarray]]:
     for name, model in classifiers.items():
         scores, start = [], time.perf_counter()
         for dataset, (X, y) in datasets.items():
-            proba = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
+            with threadpool_limits(1, user_api="openmp"):
+                proba = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
             scores.append([score(y, proba) for score in (rmse, cross_entropy, zero_one_loss)])
             if dataset == "breast cancer":
                 shown[name] = proba[:, 1]

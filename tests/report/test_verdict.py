@@ -181,7 +181,7 @@ def test_rows_of_other_classes_are_counted_and_left_out(tmp_path: Path) -> None:
     said = "4 rows of classes that training did not have are left out: 'odd' (3), 'new' (1). "
     assert said in text
     assert text.replace(said, "") == plain
-    with pytest.raises(ValueError, match=r"y must hold classes of the model.*such as 'odd'"):
+    with pytest.raises(ValueError, match=r"y must hold classes of the model.*got 'odd'"):
         model.report(X[:2], ["odd", "odd"], tmp_path / "page.html")
 
 

@@ -186,9 +186,7 @@ def find_classes(labels: NDArray[Any], y: Any, n_rows: int) -> NDArray[np.intp]:
     codes = np.array([place.get(label, -1) for label in given.tolist()], dtype=np.intp)
     if n_rows and codes.max() < 0:
         other = given.tolist()[0]
-        raise ValueError(
-            f"y must hold classes of the model, {list(place)}, got only others such as {other!r}"
-        )
+        raise ValueError(f"y must hold classes of the model, {list(place)}, got {other!r}")
     return codes
 
 
