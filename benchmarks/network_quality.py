@@ -41,6 +41,7 @@ MODELS = {
     "skdb-log": pw.SelectiveKDBClassifier(selection_loss="log"),
     "kdb5-level": pw.KDBClassifier(5, smoothing="level"),
     "kdb5-hgs": pw.KDBClassifier(5, smoothing="hgs"),
+    "kdb2-hgs": pw.KDBClassifier(2, smoothing="hgs"),
     "forest-mdlp": DiscretisedForest(),
     "forest": RawForest(),
     "xgboost": SoftprobBooster(),

@@ -48,6 +48,7 @@ MODELS = {
     "hdp-single-thesis": c45(HDP(tying="single", prior="thesis")),
     "shrinkage": c45("shrinkage"),
     "pruning-average": c45("pruning-average"),
+    "tree-hgs": pw.ProbabilityTreeClassifier("hgs"),
     "default": pw.ProbabilityTreeClassifier(),
     "forest10": pw.ProbabilityForestClassifier(10, smoothing=None),
     "forest10-smoothed": pw.ProbabilityForestClassifier(10),

@@ -153,7 +153,7 @@ class Trees(Step):
 
 
 def test_a_step_with_a_name_that_the_evaluator_has_is_not_written_as_json() -> None:
-    model = priorwise.NaiveBayesClassifier().fit([["a"], ["b"]] * 5, [0, 1] * 5)
+    model: Any = priorwise.NaiveBayesClassifier().fit([["a"], ["b"]] * 5, [0, 1] * 5)
     model.step_ = Trees()
     with pytest.raises(TypeError, match=r"test_own_classes\.Trees cannot be written as JSON"):
         export_json(model)

@@ -266,7 +266,7 @@ def test_hgs_chooses_its_weights_on_held_out_rows_by_default():
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(400, 8))
         y = rng.random(400) < 1 / (1 + np.exp(-X[:, 0] - X[:, 1]))
-        for i, smoother in enumerate(("hgs", HGS("optimised"))):
+        for i, smoother in enumerate((HGS(), HGS("optimised"))):
             tree = ProbabilityTreeClassifier(smoother, criterion="gain-ratio", random_state=0)
             tree.fit(X[:200], y[:200])
             assert tree.smoothing_.mode in ("optimised", "depth")

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import priorwise
-from contract import same_bytes
+from storage import same_bytes
 
 
 def test_every_way_out_gives_the_same_bytes_whatever_the_seed_of_hashes(tmp_path: Path) -> None:
@@ -30,13 +30,14 @@ def test_every_way_out_gives_the_same_bytes_whatever_the_seed_of_hashes(tmp_path
 
 def test_a_file_has_marks_of_every_type_and_not_the_seconds_of_the_fit(tmp_path: Path) -> None:
     X, y = same_bytes.make_table()
-    marks = {"missing_values": same_bytes.MARKS}
-    members = [("bayes", priorwise.NaiveBayesClassifier(**marks))]
-    model = priorwise.LogLinearPool(members, random_state=0, **marks).fit(X[["town", "size"]], y)
+    marks = same_bytes.MARKS
+    members = [("bayes", priorwise.NaiveBayesClassifier(missing_values=marks))]
+    model = priorwise.LogLinearPool(members, missing_values=marks, random_state=0)
+    model.fit(X[["town", "size"]], y)
     model.save(tmp_path / "model")
     loaded = priorwise.load(tmp_path / "model")
-    assert loaded.missing_values == same_bytes.MARKS
+    assert loaded.missing_values == marks
     assert loaded.feature_schema_ == model.feature_schema_
     assert "bayes" in repr(loaded.score_report())
     assert {line.fit_seconds for line in loaded.score_report().lines} == {None}
-    assert all(line.fit_seconds > 0.0 for line in model.score_report().lines)
+    assert all((line.fit_seconds or 0.0) > 0.0 for line in model.score_report().lines)

@@ -9,6 +9,7 @@ import pickle
 import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,19 +67,19 @@ def list_ways(X: pd.DataFrame, y: np.ndarray) -> dict[str, Way]:
         "schema": lambda model, path: repr(model.feature_schema_),
     }
     for dialect in ("duckdb", "postgres", "sqlite"):
-        ways[dialect] = lambda model, path, dialect=dialect: export_sql(
-            model, path, dialect=dialect
-        )
+        ways[dialect] = partial(export_sql, dialect=dialect)
     return ways
 
 
 def write_all(folder: Path) -> dict[str, str]:
     """Return a digest of what each way makes of a flagship and of models for other columns."""
     X, y = make_table()
-    no_texts, marks = X.drop(columns="note"), {"missing_values": MARKS}
-    pool = priorwise.PriorwiseClassifier("fast", min_rows_per_label=5, random_state=0, **marks)
+    no_texts = X.drop(columns="note")
+    pool = priorwise.PriorwiseClassifier(
+        "fast", missing_values=MARKS, min_rows_per_label=5, random_state=0
+    )
     texts = priorwise.KDBClassifier(1, min_rows_per_label=3)
-    spline = priorwise.SplineLogisticClassifier(random_state=0, **marks)
+    spline = priorwise.SplineLogisticClassifier(missing_values=MARKS, random_state=0)
     has_onnx = importlib.util.find_spec("onnx") is not None
     digests = {}
     for name, model, table, chosen in (
