@@ -137,7 +137,7 @@ def test_a_model_with_a_class_of_ones_own_is_read_where_the_class_is_known(
     ended = children.run_code(LOADS, path, folder=tmp_path)
     name = f"{kind.__module__}.{kind.__qualname__}"
     assert f"{path}: " in ended.stdout
-    assert f"holds a {name}, which is no class of priorwise: import the module" in ended.stdout
+    assert f"it holds a state {name!r}, which is not expected here: a class of your" in ended.stdout
     assert name not in list_trusted_types()
 
 

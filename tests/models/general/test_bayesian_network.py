@@ -13,7 +13,7 @@ import priorwise
 from priorwise import BayesianNetwork, ConditionalTable, read_bif
 from priorwise.explain import plot_network
 from priorwise.models.general.tables import rank_parents
-from priorwise.smoothing import HDP, Laplace
+from priorwise.smoothing import HDP, HGS, Laplace
 
 ARCS = [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")]
 
@@ -235,6 +235,13 @@ def test_networks_without_a_class_are_plotted(network: BayesianNetwork) -> None:
 def test_wrong_parameters_are_named(frame: pd.DataFrame, options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         BayesianNetwork(**options).fit(frame)
+
+
+def test_smoothers_that_hold_rows_out_are_refused_by_name(frame: pd.DataFrame) -> None:
+    with pytest.raises(ValueError, match=r"no parameter that is 'cv', .* got HGS\(\): .*'optim"):
+        BayesianNetwork(ARCS, smoothing="hgs").fit(frame)
+    fitted = BayesianNetwork(ARCS, smoothing=HGS("optimised")).fit(frame)
+    assert np.isfinite(fitted.log_prob(frame)).all()
 
 
 def test_columns_of_many_numbers_are_refused_by_name(frame: pd.DataFrame) -> None:

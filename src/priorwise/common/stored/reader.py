@@ -98,12 +98,10 @@ class ValueReader:
     def _read_state(self, content: Any) -> Any:
         name, fields = content
         if name not in self._states:
-            if isinstance(name, str) and "." in name:
-                raise ValueError(
-                    f"it holds a {name:.80}, which is no class of priorwise: import the module of "
-                    "this class before you load the file"
-                )
-            raise ValueError(f"it holds a state {name!r:.40}, which is not expected here")
+            raise ValueError(
+                f"it holds a state {name!r:.80}, which is not expected here: a class of your own "
+                "must be imported before a file with it is loaded"
+            )
         return self._states[name].from_fields(fields)
 
     def _find_shared(self, number: Any) -> Any:
