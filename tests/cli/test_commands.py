@@ -323,3 +323,22 @@ def test_check_lists_mistakes_as_text_as_json_and_as_a_page(
     assert [each["column"] for each in values["findings"]] == ["refund"]
     assert main([*arguments, "--html", "page.html"]) == 2
     assert "--overwrite replaces it" in capsys.readouterr().err
+
+
+def test_a_table_is_compared_with_a_model(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = pd.DataFrame({"size": np.arange(40.0), "sky": ["blue", "grey"] * 20})
+    rows.assign(ill=["no", "yes"] * 20, id=range(40)).to_csv("rows.csv", index=False)
+    fit = ["fit", "rows.csv", "--target", "ill", "--drop", "id", "-o", "m.priorwise", "--quiet"]
+    assert main([*fit, "--model", "NaiveBayesClassifier"]) == 0
+    capsys.readouterr()
+    assert main(["check", "rows.csv", "--model", "m.priorwise", "--quiet"]) == 0
+    assert capsys.readouterr().out.strip() == "no problems"
+    rows.assign(sky="pink").to_csv("new.csv", index=False)
+    assert main(["predict", "m.priorwise", "new.csv", "--quiet"]) == 0
+    assert "'priorwise check DATA --model MODEL' says how" in capsys.readouterr().err
+    values = run_json(capsys, "check", "new.csv", "--model", "m.priorwise")
+    assert [one[:40] for one in values["problems"]] == ["column 'sky': 100.0% of its values were "]
+    assert main(["check", "m.priorwise", "new.csv"]) == 2
+    assert "priorwise check new.csv --model m.priorwise" in capsys.readouterr().err
+    assert main(["check", "new.csv", "--target", "sky", "--model", "m.priorwise"]) == 2
+    assert "--target must not be given with --model" in capsys.readouterr().err

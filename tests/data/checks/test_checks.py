@@ -255,3 +255,31 @@ def test_noise_and_rare_classes_are_no_leak() -> None:
     X["many"] = rng.integers(0, 150, 400).astype(str)
     y = (np.arange(400) < 8).astype(int)
     assert pw.check(X, y).is_ok
+
+
+def test_postcodes_are_no_texts_among_numbers() -> None:
+    X, y = make_table()
+    codes = draw().choice([f"{code:05}" for code in range(900, 30_000, 731)], N)
+    X["new"] = pd.Series(codes, dtype=object)
+    assert any(code[0] == "0" for code in codes)
+    assert check((X, y)).is_ok
+
+
+@pytest.mark.parametrize("n_copies", [1, 2, 3, 40])
+def test_few_copies_are_a_line_of_check_and_no_warning(n_copies: int) -> None:
+    X, y = (pd.concat([each, each[:n_copies]]) for each in make_table())
+    assert "copied rows" in check((X, y)).kinds
+    said = warn((X, y), pw.ProbabilityTreeClassifier(random_state=0))
+    forest = warn((X, y), pw.ProbabilityForestClassifier(n_estimators=2, random_state=0))
+    assert any("exact copies" in text for text in (*said, *forest)) == (n_copies > 2)
+
+
+def test_nobody_is_told_to_leave_out_a_column_of_names() -> None:
+    X, y = make_table()
+    X["new"] = [f"{name} {kind}" for name in map("Firm{}".format, range(N)) for kind in ["Ltd"]]
+    (finding,) = check((X, y))
+    (said,) = warn((X, y), pw.NaiveBayesClassifier())
+    for text in (finding.sentence, said):
+        assert "has 240 different labels in 240 rows" in text
+        assert "leave it out" not in text.lower()
+        assert "text_features reads the words" in text

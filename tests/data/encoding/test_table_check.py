@@ -25,7 +25,7 @@ def draw_table(rng: np.random.Generator, n: int) -> pd.DataFrame:
             "names": np.char.add("U", rng.integers(0, 3 * n, n).astype(str)),
             "often missing": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
             "seldom missing": np.where(rng.random(n) < 1.5 / n, np.nan, rng.normal(size=n)),
-            "labels": np.where(rng.random(n) < 0.1, None, rng.choice(list("abc"), n)),
+            "labels": pd.Series(rng.choice(list("abc"), n)).mask(rng.random(n) < 0.1),
         }
     )
 
@@ -91,7 +91,7 @@ def test_bounds_on_chances_are_not_exceeded() -> None:
         order = rng.permutation(30)
         old, new = order[:15], order[15:]
         counts = np.bincount(labels[old], minlength=8), np.bincount(labels[new], minlength=8)
-        unseen, seen = counts[1][counts[0] == 0], sum(counts)[counts[0] > 0]
+        unseen, seen = counts[1][counts[0] == 0], (counts[0] + counts[1])[counts[0] > 0]
         outside = values[new] < values[old].min(), values[new] > values[old].max()
         found.append(
             (

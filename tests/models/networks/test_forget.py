@@ -15,7 +15,7 @@ from priorwise import (
     load,
 )
 
-Table = tuple[pd.DataFrame, np.ndarray]
+Table = tuple[pd.DataFrame, Any]
 
 
 def draw(rng: np.random.Generator, kind: str, n: int = 25) -> Table:
@@ -24,7 +24,8 @@ def draw(rng: np.random.Generator, kind: str, n: int = 25) -> Table:
     columns: dict[str, Any] = {}
     for name in "abc":
         labels = rng.choice(list("uvwxyz")[first : first + 3], n, p=rng.dirichlet([2.0] * 3))
-        labels = np.where(rng.random(n) < 0.2, None, labels).astype(object)
+        labels = labels.astype(object)
+        labels[rng.random(n) < 0.2] = None
         types = {"texts": None, "one type": list("uvwxyz"), "own types": sorted({*labels} - {None})}
         declared = types[kind]
         columns[name] = pd.Series(labels, dtype=object)
@@ -66,7 +67,11 @@ def test_forgotten_batches_were_never_seen(missing: str, declared: str, kind: st
     for seed, model in enumerate((NaiveBayesClassifier, TANClassifier)):
         rng = np.random.default_rng(seed)
         first, second, third = (draw(rng, kind) for _ in range(3))
-        options = {"missing": missing, "declared": declared, "discretizer": "equal-width"}
+        options: dict[str, Any] = {
+            "missing": missing,
+            "declared": declared,
+            "discretizer": "equal-width",
+        }
         never = model(smoothing="laplace", **options).fit(*first)
         both = deepcopy(never).partial_fit(*second)
         all_rows = deepcopy(both).partial_fit(*third)

@@ -125,10 +125,10 @@ def _parse(column: CheckedColumn) -> CheckedColumn:
         return CheckedColumn(column.name, column.n_rows, values[column.codes], is_date=True)
     if holds_texts(column.labels, column.rows):
         return replace(column, is_text=True)
-    values = TextsAndNumbers.part(column.labels, column.rows)
-    if values.kind not in ("numbers", "mixed", "mostly numbers"):
+    parts = TextsAndNumbers.part(column.labels, column.rows)
+    if parts.kind not in ("numbers", "mixed", "mostly numbers"):
         return column
-    parsed, texts = [parse_number(label) for label in column.labels], values.texts
+    parsed, texts = [parse_number(label) for label in column.labels], parts.texts
     numbers = np.array([np.nan if number is None else number for number in [*parsed, None]])
     return CheckedColumn(
         column.name,

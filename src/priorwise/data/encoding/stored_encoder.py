@@ -39,8 +39,8 @@ def _store_categories(categories: Categories) -> list[Any]:
 
 def _restore_categories(stored: Any) -> Categories:
     labels, counts, marks, left_out, *more = stored
-    # Files of old versions end with one of these.
-    has_other, declared, replacement = (*more, *(False, None, [])[len(more) :])
+    usual: list[Any] = [False, None, []]
+    has_other, declared, replacement = more + usual[len(more) :]  # old files have fewer
     require(isinstance(labels, list), "labels must be a list")
     check_numbers("weights of labels", counts, len(labels), least=0.0)
     categories = Categories.of(labels, counts.tolist(), _restore_marks(marks))
