@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -123,16 +124,13 @@ def test_a_few_codes_among_digits_make_labels_and_other_texts_are_named(name: st
     batches = np.array_split(np.arange(300), 9)
     for order in (range(9), rng.permutation(9)):
         frames = [X.iloc[batches[at]].assign(y=y[batches[at]]) for at in order]
-        learn: list[Callable[[], Any]] = [
-            lambda: fit(X, y),
-            lambda frames=frames: NaiveBayesClassifier().fit_dataset(lambda: iter(frames), "y"),
-        ]
-        for one in learn:
+        streamed = partial(NaiveBayesClassifier().fit_dataset, partial(iter, frames), "y")
+        for learn in (partial(fit, X, y), streamed):
             if is_code:
-                assert set(one().encoder_.category_labels(0)) == set(codes)
+                assert set(learn().encoder_.category_labels(0)) == set(codes)
                 continue
             with pytest.raises(ValueError, match="column 'zip' holds texts among numbers"):
-                one()
+                learn()
     assert found == ([] if is_code else ["text among numbers"])
 
 
