@@ -64,9 +64,9 @@ def name_near(name: object, names: Sequence[object]) -> str:
 
 def is_dict_rows(X: Any) -> bool:
     """Whether rows are given as a dict, which is one row, or as a list of dicts."""
-    return isinstance(X, Mapping) or (
-        isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
-    )
+    first = X[0] if isinstance(X, list | tuple) and len(X) > 0 else X
+    # A sparse array of scipy is a dict that has a shape.
+    return isinstance(first, Mapping) and not hasattr(first, "shape")
 
 
 def take_target(X: Any, y: Any) -> tuple[Any, Any]:
