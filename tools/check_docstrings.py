@@ -15,6 +15,8 @@ from pathlib import Path
 
 from numpydoc.validate import validate
 
+from priorwise.common.docstrings import is_hook
+
 PACKAGES = (
     "priorwise",
     "priorwise.data",
@@ -52,12 +54,6 @@ def member_names(cls: type) -> Iterator[str]:
         ours = owner.__module__.startswith("priorwise") and owner.__module__ != "priorwise._core"
         if not name.startswith("_") and ours and documented and not is_hook(cls, name):
             yield f"{owner.__module__}.{owner.__qualname__}.{name}"
-
-
-def is_hook(cls: type, name: str) -> bool:
-    """Whether a method, or one that it overrides, is called by the library alone."""
-    members = (vars(base).get(name) for base in cls.__mro__)
-    return any(hasattr(getattr(member, "__func__", member), "is_hook") for member in members)
 
 
 def check_docstrings(names: list[str], checks: set[str]) -> list[str]:

@@ -10,7 +10,10 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from priorwise.common.registered import of_one_fit
 
+
+@of_one_fit
 def save(estimator: Any, path: str | os.PathLike[str], *, compress: bool = False) -> None:
     """Save the estimator, fitted or not, to a file that `priorwise.load` reads.
 
@@ -30,6 +33,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, compress: bool = False
     save_model(estimator, path, compress=compress)
 
 
+@of_one_fit
 def summary(estimator: Any) -> Any:
     """Summarise what is inside the estimator: parts, sizes, features and training rows.
 
@@ -44,6 +48,7 @@ def summary(estimator: Any) -> Any:
     return summarise(estimator)
 
 
+@of_one_fit
 def card(estimator: Any) -> str:
     """Write a model card: data, scores out of fold, features, limits, how to reproduce.
 
@@ -57,6 +62,7 @@ def card(estimator: Any) -> str:
     return write_card(estimator)
 
 
+@of_one_fit
 def report(
     model: Any,
     X: Any,
@@ -123,6 +129,7 @@ def report(
     )  # fmt: skip
 
 
+@of_one_fit
 def explorer(
     model: Any,
     path: str | os.PathLike[str],

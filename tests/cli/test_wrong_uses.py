@@ -117,6 +117,26 @@ WRONG_USES = {
         ["fit", TRAIN, "--target", "ill", "-o", "old.priorwise"],
         "'old.priorwise' exists; --overwrite replaces it",
     ),
+    "the table as output": (
+        ["fit", TRAIN, "--target", "ill", "-o", TRAIN, "--overwrite"],
+        f"--output must not be a file that is read, got '{TRAIN}'",
+    ),
+    "the rows as output of their predictions": (
+        ["predict", MODEL, TEST, "-o", f"./{TEST}", "--overwrite"],
+        "--output must not be a file that is read",
+    ),
+    "the model as output of predictions": (
+        ["predict", MODEL, TEST, "-o", MODEL, "--overwrite"],
+        "--output must not be a file that is read",
+    ),
+    "the model as output of an export": (
+        ["export", MODEL, "--to", "c", "-o", MODEL, "--overwrite"],
+        "--output must not be a file that is read",
+    ),
+    "a file of the folder as output of a check": (
+        ["check", "made/*.csv", "--html", TRAIN, "--overwrite"],
+        "--output must not be a file that is read",
+    ),
     "a device as output": (["fit", TRAIN, "--target", "ill", "-o", "/dev/full"], "/dev/full"),
     "a missing model": (["predict", "none.priorwise", TEST], "none.priorwise"),
     "an unreadable model": (["predict", "broken.priorwise", TEST], "broken.priorwise"),

@@ -24,7 +24,7 @@ from priorwise.data.tables.column_kinds import read_labels
 
 def run_check(options: Namespace) -> None:
     """Print what is found in a table and its target, or how it differs from a model's training."""
-    check_output(options)
+    check_output(options, *options.data, *filter(None, [options.model]))
     if options.model is not None:
         _compare(options)
         return

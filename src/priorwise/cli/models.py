@@ -67,7 +67,7 @@ def run_fit(options: Namespace) -> None:
         raise ValueError("fit needs --output, or --cv or --test-size to score only")
     if options.cv is not None and options.test_size is not None:
         raise ValueError("--cv and --test-size exclude each other")
-    check_output(options)
+    check_output(options, *options.data)
     model = _build_model(options)
     if options.target is None:
         names = ", ".join(map(repr, open_source(options.data, target=None).feature_names))
@@ -189,7 +189,7 @@ def _fit_rows(options: Namespace, model: Any, paths: Sequence[str]) -> dict[str,
 
 def run_predict(options: Namespace) -> None:
     """Write classes and probabilities of new rows."""
-    check_output(options)
+    check_output(options, options.model, *options.data)
     if options.interval is not None:
         check_number("--interval", options.interval, above=0.0, below=1.0)
     model = load_model(options)
@@ -271,7 +271,7 @@ def find_class(model: Any, text: str | None, option: str) -> Any:
 
 def run_export(options: Namespace) -> None:
     """Write a model as C, SQL, JSON or ONNX."""
-    check_output(options)
+    check_output(options, options.model)
     model = load_model(options)
     with announce(options, "writing"), open_output(options) as path:
         getattr(export, f"export_{options.to}")(model, path)
@@ -307,7 +307,7 @@ def run_info(options: Namespace) -> None:
 
 def run_report(options: Namespace) -> None:
     """Write a report of a model on rows with known classes."""
-    check_output(options)
+    check_output(options, options.model, *options.data)
     model = load_model(options)
     with local_files(options.data) as paths:
         rows = read_for_model(options, model, paths)
@@ -323,7 +323,7 @@ def run_report(options: Namespace) -> None:
 
 def run_explorer(options: Namespace) -> None:
     """Write a page that holds the model and predicts in the browser."""
-    check_output(options)
+    check_output(options, options.model, *options.data)
     model = load_model(options)
     X = y = keys = None
     with local_files(options.data) as paths:

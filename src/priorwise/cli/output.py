@@ -16,8 +16,9 @@ from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
-from priorwise.common.files import check_regular_file
+from priorwise.common.files import check_regular_file, is_same_file
 from priorwise.common.texts import SCORE_NAMES
+from priorwise.data.sources.file_list import find_files
 
 STANDARD = "-"
 """The name of standard input and output."""
@@ -58,8 +59,8 @@ def print_note(text: str) -> None:
     print(f"priorwise: note: {text}", file=sys.stderr)
 
 
-def check_output(options: Namespace) -> None:
-    """Raise if the output cannot be written, before any work is done."""
+def check_output(options: Namespace, *inputs: str) -> None:
+    """Raise if the output cannot be written or is one of the inputs, before any work is done."""
     if options.output is None:
         return
     if options.output == STANDARD:
@@ -73,8 +74,20 @@ def check_output(options: Namespace) -> None:
         raise ValueError(f"--output must be in an existing folder, got {str(path)!r}")
     if path.exists():
         check_regular_file(path)
+        for given in inputs:
+            if given != STANDARD and _is_read(path, given):
+                raise ValueError(f"--output must not be a file that is read, got {str(path)!r}")
         if not options.overwrite:
             raise ValueError(f"--output {str(path)!r} exists; --overwrite replaces it")
+
+
+def _is_read(path: Path, given: str) -> bool:
+    """Whether a file is a given one, or one of a folder or a pattern that is given."""
+    try:
+        files = find_files(given)
+    except (ValueError, OSError):  # said where it is read
+        return False
+    return any(is_same_file(path, file) for file in files)
 
 
 QUIET_SECONDS = 3.0

@@ -49,6 +49,13 @@ def hook(method: F) -> F:
     return method
 
 
+def is_hook(cls: type, name: str) -> bool:
+    """Whether a method or property, or one that it overrides, is called by the library alone."""
+    members = (vars(base).get(name) for base in cls.__mro__)
+    functions = (getattr(one, "fget", getattr(one, "__func__", one)) for one in members)
+    return any(hasattr(function, "is_hook") for function in functions)
+
+
 def describe(shared: str) -> Callable[[F], F]:
     """Decorate a function: complete its docstring from a text in numpydoc style that several share.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
-from priorwise.common.docstrings import complete_docstrings
+from priorwise.common.docstrings import complete_docstrings, hook, is_hook
 from priorwise.common.registered import register, stored_name, with_registered_methods
 
 
@@ -38,5 +39,20 @@ class Estimator(BaseEstimator):
         names: list[str] = super()._get_param_names()
         return names
 
+    def __dir__(self) -> list[str]:
+        """Return names for completion: without hooks, and constants of the class."""
+        own = vars(self)
+        return [
+            name
+            for name in super().__dir__()
+            if name in own or name.startswith("_") or self._is_for_users(name)
+        ]
+
+    @classmethod
+    def _is_for_users(cls, name: str) -> bool:
+        member = inspect.getattr_static(cls, name)
+        return hasattr(member, "__get__") and not is_hook(cls, name)
+
+    @hook
     def check_learnt(self) -> None:
         """Raise an error unless the fitted attributes, read from a file, fit together."""

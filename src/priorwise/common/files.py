@@ -50,6 +50,14 @@ def check_regular_file(path: str | os.PathLike[str]) -> None:
         raise DataFileError(f"{Path(path)} must be a regular file, got {kind}")
 
 
+def is_same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether two paths lead to one file that exists."""
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
+
+
 def open_data_file(path: str | os.PathLike[str]) -> IO[bytes]:
     """Open a regular file for reading; compressed content (`COMPRESSED`) is unpacked.
 

@@ -1,9 +1,10 @@
-"""Classes that are known by a name, and methods that layers above an estimator give it."""
+"""Classes that are known by a name, methods from layers above, and what methods read of a fit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 REGISTERED: dict[str, dict[str, Callable[..., Any]]] = {}
 """Methods of convenience by the name of their class and their own. What saves, describes and draws
@@ -11,6 +12,9 @@ a model are functions that take one; the package registers some of them here whe
 that no layer has to import one above it."""
 
 C = TypeVar("C", bound=type)
+M = TypeVar("M")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def with_registered_methods(cls: C) -> C:
@@ -55,3 +59,20 @@ def register(classes: dict[str, C], name: str, cls: C, what: str) -> None:
             f"{full_name(cls)} needs another name"
         )
     classes[name] = cls
+
+
+def of_one_fit(method: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[M, P], R]:
+    """Decorate a function of a fitted model: all that it reads of the model is of one fit.
+
+    `fit` replaces the attributes of a model by one assignment. The function is given a model with
+    the attributes of the moment of the call, so that it does not matter to it whether another
+    thread fits the model meanwhile.
+    """
+
+    @wraps(method)
+    def call(model: M, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        of_now = object.__new__(type(model))
+        of_now.__dict__ = model.__dict__
+        return method(of_now, *args, **kwargs)
+
+    return call

@@ -141,6 +141,7 @@ class TableClassifier(FittedClassifier):
         self.check_parameters()
         return self.adopt(table.encoder, table.classes, table.class_count, self._learn(table))
 
+    @hook
     def check_parameters(self) -> None:
         """Raise an error that names the parameter, its value and the rule, if a value is wrong."""
 
@@ -181,7 +182,7 @@ class TableClassifier(FittedClassifier):
         learnt.pop(HELD_OUT, None)
         kept = {
             name: value
-            for name, value in vars(self).items()
+            for name, value in vars(self).copy().items()
             if name not in self.learnt and (name.startswith("_") or not name.endswith("_"))
         }
         self.__dict__ = {**kept, **learnt}

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.costs import check_cost_matrix
 from priorwise.common.docstrings import describe
+from priorwise.common.registered import of_one_fit
 from priorwise.common.validation import check_number, check_weight, take_target
 from priorwise.counts import hash_rows
 from priorwise.data.columns import Columns, encode_labels
@@ -211,6 +212,7 @@ def find_threshold(summary: NDArray[np.float64], alpha: float, label: float) -> 
     return float(own[place, 1]) if place < len(own) else np.inf
 
 
+@of_one_fit
 @describe(ROWS)
 def prediction_set(
     model: Any, X: Any, alpha: float = 0.1, *, by_class: bool = False

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from priorwise.common.docstrings import describe, hook
 from priorwise.common.estimator import Estimator
 from priorwise.common.numeric import gen_batches
+from priorwise.common.registered import of_one_fit
 from priorwise.common.validation import check_choice, check_n_jobs, check_seed
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.encoding.schema import TableSchema
@@ -141,6 +142,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
     calibrate_sets = decisions.calibrate_sets
     predict_dataset = prediction.predict_dataset
 
+    @of_one_fit
     @describe(ROWS)
     def predict_proba(self, X: Any, *, class_prior: Any = None) -> NDArray[np.float64]:
         """Predict class probabilities.
@@ -169,6 +171,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
         proba: NDArray[np.float64] = self.step_.predict(columns, self.n_threads)
         return proba
 
+    @of_one_fit
     @describe(ROWS)
     def predict(
         self,
@@ -206,6 +209,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
             self.classes_, expected_costs(proba, cost_matrix, self.classes_), reject_above
         )
 
+    @of_one_fit
     @describe(ROWS)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithms of class probabilities.
@@ -218,6 +222,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
+    @of_one_fit
     @describe(ROWS)
     def explain(self, X: Any, reference: Any = None) -> Explanation:
         """Explain predictions: what each feature adds to the log-odds of each class.
@@ -255,6 +260,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
         explanation: Explanation = self.step_.explain(columns, self.names, self.n_threads)
         return explanation
 
+    @of_one_fit
     @describe(ROWS)
     def explain_global(self, X: Any) -> GlobalExplanation:
         """Explain the model by its predictions of many rows.
@@ -272,6 +278,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
         return GlobalExplanation(self.explain(X))
 
     @property
+    @hook
     def n_threads(self) -> int:
         """Number of threads to use now.
 
@@ -326,6 +333,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
         return self.encoder_.read(X, self)
 
     @property
+    @hook
     def names(self) -> Names:
         """What the classes and the features are called."""
         return Names(self.classes_, self.feature_labels_)
@@ -348,6 +356,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
                 values[:, i] = self.encoder_.rank_labels(i, column)
         return values
 
+    @hook
     def check_settings(self) -> None:
         """Raise an error that names `n_jobs` or `random_state` if its value is wrong."""
         check_n_jobs(getattr(self, "n_jobs", None))

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from priorwise.common.docstrings import describe
 from priorwise.common.numeric import draw_seed
+from priorwise.common.registered import of_one_fit
 from priorwise.common.validation import check_number
 from priorwise.counts.draws import deal_into_folds
 from priorwise.models.correction import learn_rival
@@ -100,8 +101,9 @@ class RowsToCalibrate:
 def take_calibration(model: Any) -> Calibration:
     """Return the calibration of a fitted model, measured when it is first asked for or stored."""
     attributes = vars(model)
+    # Another thread that measures it takes the rows away once the calibration is there.
+    rows = attributes.get(ROWS_TO_CALIBRATE)
     if "calibration_" not in attributes:
-        rows = attributes.get(ROWS_TO_CALIBRATE)
         if rows is None:
             model.calibration_ = Calibration.guess(model.class_count_.sum())
         else:
@@ -110,6 +112,7 @@ def take_calibration(model: Any) -> Calibration:
     return attributes["calibration_"]
 
 
+@of_one_fit
 @describe(ROWS)
 def predict_interval(
     model: Any, X: Any, level: float = 0.9
@@ -142,6 +145,7 @@ def predict_interval(
     return take_calibration(model).find_interval(proba, level)
 
 
+@of_one_fit
 @describe(ROWS)
 def sample_proba(
     model: Any, X: Any, n_draws: int = 100, *, random_state: Any = None

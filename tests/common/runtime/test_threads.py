@@ -117,3 +117,38 @@ def some_table():
     generator = np.random.default_rng(8)
     X = np.array(list("abcdef"))[generator.integers(0, 6, (6000, 10))]
     return X, (generator.random(6000) < 0.3 + 0.1 * (X[:, 1] == "d")).astype(int)
+
+
+WORK = {
+    "a kernel": "KDBClassifier(max_parents=4, n_jobs=2).fit(X[:, 1:], y)",
+    "a shared function": "map_in_threads(lambda i: sum(range(1000)), range(1000), n_jobs=2)",
+}
+END = """
+import threading, time
+import numpy as np
+from priorwise import KDBClassifier
+from priorwise.common.runtime import map_in_threads
+
+class SlowEnd:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.3)
+
+X = np.random.default_rng(0).integers(0, 4, (2_000, 8))
+y = X[:, 0]
+begun, slow = threading.Event(), SlowEnd()
+
+def work():
+    while True:
+        {work}
+        begun.set()
+
+threading.Thread(target=work, daemon=True).start()
+begun.wait()
+"""
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_a_process_ends_well_while_a_daemon_thread_works(work):
+    code = END.format(work=WORK[work])
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (0, b"")

@@ -118,3 +118,58 @@ def test_a_pool_refuses_members_that_cannot_be_monotone() -> None:
     model = PriorwiseClassifier("fast", estimators=members, monotonic_cst=DIRECTIONS)
     with pytest.raises(ValueError, match=r"member 'kernel' \(KernelLogisticClassifier\)"):
         model.fit(X, y)
+
+
+N_TABLES = {"splines": 25, "flagship": 3}
+"""Small tables that a model is fitted to; 8 for others."""
+
+
+def make_column(rng: np.random.Generator, n_rows: int) -> tuple[Any, list[Any]]:
+    """Return a column of few values, or with many equal ones at an end, and values to go through.
+
+    It is of small numbers, ratings, numbers that are capped above or below, or ordered categories.
+    """
+    kind = rng.integers(0, 5)
+    values = rng.integers(0, rng.integers(2, 5), n_rows).astype(float)
+    if kind == 1:
+        values = np.where(rng.random(n_rows) < 0.4, 5.0, rng.integers(1, 6, n_rows))
+    elif kind == 2:
+        values = np.clip(rng.normal(size=n_rows), -rng.exponential(), rng.exponential(0.5))
+    elif kind == 3:
+        values = values ** rng.integers(2, 12)
+    elif kind == 4:
+        codes = values.astype(int)
+        grades = GRADES[: codes.max() + 1]
+        return pd.Series(pd.Categorical.from_codes(codes, grades, ordered=True)), list(grades)
+    points = np.unique(values)
+    ends = [points[0] - 1.0, points[-1] + 1.0]
+    between = np.linspace(points[0], points[-1], 9)
+    near = np.nextafter(points[:, None], [-np.inf, np.inf]).ravel()
+    grid = np.unique(np.concatenate([ends, points, between, near]))
+    return pd.Series(np.where(rng.random(n_rows) < rng.choice([0.0, 0.2]), np.nan, values)), list(
+        grid
+    )
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_few_values_and_many_equal_ones_are_monotone_too(name: str) -> None:
+    for seed in range(N_TABLES.get(name, 8)):
+        rng = np.random.default_rng(seed)
+        n_rows = int(rng.integers(20, 90))
+        column, values = make_column(rng, n_rows)
+        direction = int(rng.choice([-1, 1]))
+        rank = column.cat.codes if column.dtype == "category" else column.rank()
+        slope = direction * rng.choice([-2.0, 0.0, 2.0])
+        score = slope * (rank - rank.mean()) / max(rank.std(), 1.0) + rng.normal(size=n_rows)
+        y = score.fillna(rng.normal()).to_numpy() > 0.0
+        y[:2] = [False, True]
+        X = pd.DataFrame({"x": column, "z": rng.normal(size=n_rows)})
+        weight = rng.exponential(size=n_rows) if seed % 3 == 0 else None
+        model = MODELS[name].set_params(random_state=0, monotonic_cst={"x": direction})
+        model.fit(X, y, weight)
+        Z = X.iloc[np.tile(np.arange(5), len(values))].reset_index(drop=True)
+        x = np.repeat(values, 5)
+        Z["x"] = pd.Categorical(x, GRADES, ordered=True) if x.dtype.kind == "U" else x
+        proba = model.predict_proba(Z)[:, 1].reshape(len(values), 5)
+        steps = direction * np.diff(proba, axis=0)
+        assert steps.min() >= -1e-12, f"seed {seed}: {column.dropna().unique()}"

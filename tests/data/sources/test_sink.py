@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from priorwise import NaiveBayesClassifier
 from priorwise.data.sources import open_sink
 
 ENDINGS = (".parquet", ".csv", ".csv.gz")
@@ -175,3 +176,14 @@ def test_an_open_file_gets_lines_of_text():
     with open_sink(file, ["a", "b"]) as sink:
         sink.write(np.array([0]), np.array([[1.0, 0.0]]))
     assert file.getvalue() == b"prediction,p(a),p(b)\na,1.0,0.0\n"
+
+
+def test_predictions_do_not_replace_the_rows_they_are_of(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a\n1\n2\n")
+    model = NaiveBayesClassifier().fit(pd.DataFrame({"a": [1.0, 2.0] * 9}), [0, 1] * 9)
+    (tmp_path / "link.csv").symlink_to(path)
+    for source in (path, [path], tmp_path / "*s.csv"):
+        with pytest.raises(ValueError, match="out must not be a file that source reads"):
+            model.predict_dataset(source, tmp_path / "link.csv", overwrite=True)
+    assert path.read_text() == "a\n1\n2\n"

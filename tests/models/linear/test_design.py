@@ -8,8 +8,8 @@ import pytest
 from priorwise import KernelLogisticClassifier, SplineLogisticClassifier
 from priorwise.data.survey.numbers import exact_mean
 from priorwise.data.tables import Columns
-from priorwise.models.linear.spline import learn_design
-from priorwise.steps.linear.design import Logarithms
+from priorwise.models.linear.spline import learn_design, learn_knots
+from priorwise.steps.linear.design import DEGREE, Logarithms, QuadraticSplines
 
 NO_LABELS = np.zeros(0, dtype=np.int64)
 
@@ -111,3 +111,20 @@ def test_logarithms_of_extreme_numbers_are_finite(size: float, rng: np.random.Ge
 def test_a_table_without_known_numbers_has_no_logarithms() -> None:
     logs = learn_logs(np.array([[np.nan, np.nan], [3.0, 3.0]]))
     assert logs.sign.tolist() == [0.0, 0.0]
+
+
+def test_splines_with_rising_weights_rise_wherever_knots_lie(rng: np.random.Generator) -> None:
+    n_columns, n_rows = 3_000, 30
+    few = rng.integers(0, rng.integers(1, 6, (n_columns, 1)), (n_columns, n_rows)).astype(float)
+    capped = np.clip(rng.normal(size=few.shape), -rng.exponential(size=(n_columns, 1)), 0.5)
+    values = np.where(rng.random((n_columns, 1)) < 0.5, few, capped)
+    weight = rng.exponential(size=n_rows) if rng.random() < 0.5 else None
+    splines = QuadraticSplines(learn_knots(values, weight))
+    low, high = splines.knots[:, DEGREE], splines.knots[:, -1 - DEGREE]
+    grid = np.sort(
+        np.concatenate([values.T, low + np.linspace(-0.2, 1.2, 60)[:, None] * (high - low)]), axis=0
+    )
+    basis = splines.transform(grid).reshape(len(grid), n_columns, -1)
+    np.testing.assert_allclose(basis.sum(axis=2), np.tile(low < high, (len(grid), 1)), atol=1e-12)
+    weights = np.cumsum(rng.exponential(size=(n_columns, splines.n_splines)), axis=1)
+    assert np.diff((basis * weights).sum(axis=2), axis=0).min() > -1e-12

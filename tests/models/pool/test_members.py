@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from priorwise import (
@@ -269,3 +269,13 @@ def test_an_ensemble_in_a_hurry_has_fewer_estimators() -> None:
     model = PriorwiseClassifier(estimators=members, max_seconds=1e-6, random_state=0).fit(X, y)
     assert list(model.estimators_) == ["trees"]
     assert model.estimators_["trees"].n_estimators == 5
+
+
+def test_a_member_that_takes_numbers_only_says_what_to_do_about_labels() -> None:
+    X = pd.DataFrame({"colour": ["red", "blue"] * 20, "size": np.arange(40.0)})
+    with pytest.raises(ValueError, match="could not convert string to float") as raised:
+        LogLinearPool([("line", LogisticRegression())]).fit(X, np.arange(40) % 3 > 0)
+    (note,) = raised.value.__notes__
+    assert "Member 'line' (LogisticRegression) is given the rows as they are" in note
+    encoded = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression())
+    LogLinearPool([("line", encoded)]).fit(X, np.arange(40) % 3 > 0)

@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from priorwise.common.files import is_same_file
 from priorwise.common.texts import say_missing
 from priorwise.common.validation import check_number, name_near
 from priorwise.data.sources.file_list import open_files, reopen
 from priorwise.data.sources.frame_part import SparkPart, open_frames
-from priorwise.data.sources.part import Part, SourceError, find_duplicate
+from priorwise.data.sources.part import FilePart, Part, SourceError, find_duplicate
 from priorwise.data.sources.sql_source import SqlPart, SqlSource
 from priorwise.data.sources.text_dialect import FileOptions
 from priorwise.data.tables.column_kinds import (
@@ -68,6 +69,12 @@ class Source:
         """Number of rows, if the files tell without being read."""
         known = [part.n_rows for part in self.parts]
         return None if None in known else sum(n for n in known if n is not None)
+
+    def reads_file(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a path leads to one of the files that the rows are in."""
+        return any(
+            isinstance(part, FilePart) and is_same_file(path, part.path) for part in self.parts
+        )
 
     def with_batch_rows(self, batch_rows: int) -> Source:
         """The same rows in batches of another size."""

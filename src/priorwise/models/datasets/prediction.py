@@ -12,6 +12,7 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from priorwise.common.registered import of_one_fit
 from priorwise.common.runtime import Progress
 from priorwise.common.validation import check_number
 from priorwise.data.sources import (
@@ -133,6 +134,7 @@ def _text_features(model: Any, features: list[str]) -> list[str]:
     ]
 
 
+@of_one_fit
 def predict_dataset(
     model: Any,
     source: Any,
@@ -203,4 +205,6 @@ def predict_dataset(
         has_intervals=interval is not None,
     )
     batches = PredictionBatches.open(model, source, keep=keep, target=target, batch_rows=batch_rows)
+    if isinstance(out, str | os.PathLike) and batches.rows.reads_file(out):
+        raise ValueError(f"out must not be a file that source reads, got {str(out)!r}")
     return batches.write(sink, interval=interval, verbose=verbose)

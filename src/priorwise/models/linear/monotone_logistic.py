@@ -9,10 +9,15 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from priorwise.data.tables import Columns
 from priorwise.models.linear.fold_logistic import TOLERANCE, FoldLogistic, split_weights
+from priorwise.steps.linear.design import DEGREE, MAX_DEVIATION
+from priorwise.steps.linear.logistic import Pieces
 
 INTERCEPT_PENALTY = 1e-8
 MAX_STEPS = 200
+MAX_ROUNDING = 1e-9
+"""Largest step of a score in a wrong direction, as a share of it, that is taken as rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,3 +134,28 @@ class MonotoneFoldLogistic(FoldLogistic):
         bounded = self._is_bounded()
         values[bounded] *= self.direction[bounded]
         return gradient
+
+
+def check_directions(step: Pieces, direction: NDArray[np.intp]) -> None:
+    """Raise AssertionError unless the score follows the directions of the numeric features.
+
+    It is looked at on both sides of each knot, between knots and on an even grid beyond them.
+    """
+    design, n_numeric = step.design, len(direction)
+    even = np.linspace(-2.0 * MAX_DEVIATION, 2.0 * MAX_DEVIATION, 65)
+    z = np.tile(even, (n_numeric, 1))
+    if design.knots is not None:
+        inner = design.knots[:, DEGREE:-DEGREE]
+        near = [np.nextafter(inner, -np.inf), inner, np.nextafter(inner, np.inf)]
+        z = np.concatenate([z, *near, 0.5 * (inner[:, 1:] + inner[:, :-1])], axis=1)
+    with np.errstate(over="ignore"):
+        values = design.mean[:, None] + design.scale[:, None] * np.sort(z, axis=1)
+    codes = np.full((len(design.n_labels), values.shape[1]), -1, dtype=np.int32)
+    is_nominal = np.arange(len(codes) + n_numeric) < len(codes)
+    terms = step.score.terms(Columns(codes, values, is_nominal))[:, len(codes) :]
+    change = direction * np.diff(terms[:, :, 1] - terms[:, :, 0], axis=0)
+    if change.min(initial=0.0) < -MAX_ROUNDING * max(1.0, np.abs(terms).max(initial=0.0)):
+        raise AssertionError(
+            "the regression does not keep monotonic_cst, which is a fault of priorwise: "
+            "please report it with the table"
+        )

@@ -26,7 +26,7 @@ from priorwise.models.linear.fold_logistic import (
     PrincipalAxes,
     count_folds,
 )
-from priorwise.models.linear.monotone_logistic import MonotoneFoldLogistic
+from priorwise.models.linear.monotone_logistic import MonotoneFoldLogistic, check_directions
 from priorwise.models.memory import TableSize
 from priorwise.models.training_table import TrainingTable, read_directions
 from priorwise.steps.linear.design import DEGREE, N_KNOTS, LinearDesign, Logarithms
@@ -293,18 +293,18 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
 
     def __init__(
         self,
-        categorical_features: Any = "from_dtype",
-        numeric_features: Any = None,
-        missing_values: Any = "usual",
-        min_rows_per_label: int = 1,
-        class_weight: Any = None,
         *,
         monotonic_cst: Any = None,
         n_folds: int | str = "auto",
         tol: float = TOLERANCE,
+        categorical_features: Any = "from_dtype",
+        numeric_features: Any = None,
         ordinal_features: Any = "from_dtype",
         date_features: Any = "from_dtype",
         text_features: Any = "from_dtype",
+        missing_values: Any = "usual",
+        min_rows_per_label: int = 1,
+        class_weight: Any = None,
         missing: str = "value",
         unseen: str = "backoff",
         memory_limit: int | float | str | None = None,
@@ -369,6 +369,8 @@ class SplineLogisticClassifier(BaseLogisticClassifier):
             PiecewiseScore.fold(design, coef),
             design,
         )
+        if monotone:
+            check_directions(step, np.array(monotone)[~table.encoder.is_nominal_])
         oof_proba = join_out_of_fold(
             drawn,
             regression.predict(weights, fold),

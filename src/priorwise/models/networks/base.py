@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from priorwise import _core
 from priorwise.common.docstrings import describe, hook
 from priorwise.common.numeric import draw_seed
+from priorwise.common.registered import of_one_fit
 from priorwise.common.validation import check_number
 from priorwise.counts import draw_held_back
 from priorwise.data.cuts.names import learn_cut_points
@@ -127,6 +128,7 @@ class BaseNetworkClassifier(CountedClassifier):
         self.random_state = random_state
 
     @available_if(lambda model: model.has_joint)
+    @of_one_fit
     @describe(ROWS)
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithms of the joint probabilities of class and features.

@@ -146,7 +146,17 @@ def fit_on_rows(name: str, estimator: Any, table: TrainingTable) -> Any:
         times = table.weights.astype(np.intp)
         table = replace(table.take(np.repeat(np.arange(table.n_rows), times)), weight=None)
     arguments = weight_arguments(name, estimator, table.weight)
-    return estimator.fit(table.rows_given(), table.classes[table.y], **arguments)
+    try:
+        return estimator.fit(table.rows_given(), table.classes[table.y], **arguments)
+    except (TypeError, ValueError) as error:
+        if table.encoder.is_nominal_.any():
+            error.add_note(
+                f"Member {name!r} ({type(estimator).__name__}) is given the rows as they are, with "
+                "columns of labels. If it takes numbers only, put an encoder before it, such as "
+                "sklearn.pipeline.make_pipeline(sklearn.preprocessing.OneHotEncoder("
+                f'handle_unknown="ignore"), {type(estimator).__name__}())'
+            )
+        raise
 
 
 def take_out_of_fold(
