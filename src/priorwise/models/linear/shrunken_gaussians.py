@@ -87,7 +87,9 @@ class Moments:
         scatter = np.zeros((n_contexts, n_values, n_values))
         all_weights = weight if weight is not None else np.ones(len(y))
         count[0] = all_weights.sum()
-        mean[0] = all_weights @ values / (count[0] + 1.0)
+        # Zero is the mean of the rows held out too. A mean shrunk towards it would be farther from
+        # such a row the more rows it is of, which tells the class that has one row less.
+        mean[0] = all_weights @ values / count[0]
         for own in context:
             order = np.argsort(own, kind="stable")
             starts = np.searchsorted(own[order], np.arange(own.max(initial=-1) + 2))

@@ -37,7 +37,6 @@ from priorwise.models.pool.members import (
     take_out_of_fold,
     take_step,
 )
-from priorwise.models.pool.numbers import NUMBERS
 from priorwise.models.pool.plan import PoolPlan
 from priorwise.models.pool.unseen_rows import UnseenRows, plan_sizes
 from priorwise.models.pool.weights import ImportanceRows, ScoreReport
@@ -264,7 +263,7 @@ class BasePool(TableClassifier, _BaseComposition):
         report = ScoreReport.compute(scored, table.y, table.weight, pool_weights, seconds)
         steps = {name: take_step(m, table.encoder) for name, m in members.items()}
         pool = Pool(
-            tuple(steps), tuple(steps.values()), weights.weight, weights.intercept, NUMBERS.floor,
+            tuple(steps), tuple(steps.values()), weights.weight, weights.intercept, weights.floor,
         )  # fmt: skip
         step = pool if joined.boosting is None else joined.boosting.as_step(pool)
         needs_given = any(isinstance(one, Reread | Foreign) for one in steps.values())

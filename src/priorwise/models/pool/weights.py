@@ -23,13 +23,14 @@ from priorwise.steps.pool import score_probabilities
 
 @dataclass(frozen=True)
 class PoolWeights:
-    """p(y) proportional to exp(b_y + sum_m w_m log max(P_m(y), floor)), the floor of `NUMBERS`.
+    """p(y) proportional to exp(b_y + sum_m w_m log max(P_m(y), floor)).
 
     The weights w may sum to more than one, and do where members are under-confident.
     """
 
     weight: NDArray[np.float64]
     intercept: NDArray[np.float64]
+    floor: float = NUMBERS.floor
 
     @classmethod
     def fit(
@@ -41,18 +42,21 @@ class PoolWeights:
         intercept_penalty: float = NUMBERS.intercept_penalty,
         *,
         keep_signs: bool = False,
+        n_rows: float = np.inf,
     ) -> PoolWeights:
         """Maximise the conditional likelihood of rows that no member has seen, given `stack_logs`.
 
-        Ridge penalties draw each weight towards 1 / 2, or less with many members (`_centre`), and
-        the intercepts towards zero: with few rows the pool is nearly a plain average of logs. With
-        `keep_signs` a member whose weight would be negative, the most negative first, has the
-        weight zero: a pool of monotone members is then monotone.
+        They are of a table of `n_rows`. Ridge penalties draw each weight towards 1 / 2, or less
+        with many members or few rows
+        (`_centre`), and the intercepts towards zero: with few rows the pool is nearly a plain
+        average of logs, and with very few it says little. With `keep_signs` a member whose weight
+        would be negative, the most negative first, has the weight zero: a pool of monotone members
+        is then monotone.
         """
         _, n_classes, n_members = logs.shape
         weight, used = np.zeros(n_members), list(range(n_members))
         while used:
-            centre = np.append(np.full(len(used), _centre(len(used))), [0.0] * n_classes)
+            centre = np.append(np.full(len(used), _centre(len(used), n_rows)), [0.0] * n_classes)
             fitted = _core.fit_conditional(
                 np.ascontiguousarray(logs if len(used) == n_members else logs[:, :, used]),
                 np.zeros(n_classes),
@@ -84,7 +88,8 @@ class PoolWeights:
         folds, as with few rows or features that tell nothing, the pool is shrunk towards these
         shares: it gets that of `NUMBERS.shares` with the least loss. Rows with a NaN have NaN.
         """
-        logs, some = stack_logs(probabilities)
+        floor = find_floor(len(y), probabilities[0].shape[1])
+        logs, some = stack_logs(probabilities, floor)
         n_folds, n_classes = int(folds.max()) + 1, logs.shape[1]
         weight, intercept = np.zeros((n_folds, len(probabilities))), np.zeros((n_folds, n_classes))
         log_shares = np.zeros((n_folds, n_classes))
@@ -92,13 +97,13 @@ class PoolWeights:
             others, learnt = folds != fold, folds[some] != fold
             fitted = cls.fit(
                 logs[learnt], y[some[learnt]], _pick(row_weight, some[learnt]), *options,
-                keep_signs=keep_signs,
+                keep_signs=keep_signs, n_rows=len(y),
             )  # fmt: skip
             weight[fold], intercept[fold] = fitted.weight, fitted.intercept
             log_shares[fold] = _log_class_shares(y[others], _pick(row_weight, others), n_classes)
         score = intercept[folds]
         for own, proba in zip(weight.T, probabilities, strict=True):
-            score += own[folds, None] * np.log(np.maximum(proba, NUMBERS.floor))
+            score += own[folds, None] * np.log(np.maximum(proba, floor))
         held_out = np.empty((len(NUMBERS.shares), *score.shape))
         for place, share in enumerate(NUMBERS.shares):
             held_out[place] = softmax(share * score + (1.0 - share) * log_shares[folds])
@@ -110,10 +115,13 @@ class PoolWeights:
         total = losses.sum(axis=1, keepdims=True)
         # The rows of a fold have no part in the choice of the share that they judge.
         by_others = _choose_share(total - losses)
-        fitted = cls.fit(logs, y[some], _pick(row_weight, some), *options, keep_signs=keep_signs)
+        fitted = cls.fit(
+            logs, y[some], _pick(row_weight, some), *options,
+            keep_signs=keep_signs, n_rows=len(y),
+        )  # fmt: skip
         share = NUMBERS.shares[int(_choose_share(total)[0])]
         shrunk = fitted.shrink(share, _log_class_shares(y, row_weight, n_classes))
-        return shrunk, held_out[by_others[folds], np.arange(len(y))]
+        return replace(shrunk, floor=floor), held_out[by_others[folds], np.arange(len(y))]
 
     def shrink(self, share: float, log_shares: NDArray[np.float64]) -> PoolWeights:
         """Return the weights that give the pool a share of the scores, and `log_shares` the rest.
@@ -130,12 +138,18 @@ class PoolWeights:
 
     def score(self, probabilities: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the logarithms of what the pooled probabilities are in proportion to."""
-        return score_probabilities(probabilities, self.weight, self.intercept, NUMBERS.floor)
+        return score_probabilities(probabilities, self.weight, self.intercept, self.floor)
 
 
-def _centre(n_members: int) -> float:
-    """Return what the weight of a member is drawn towards: 1 if it is the only one."""
-    return 1.0 if n_members == 1 else min(0.5, NUMBERS.total_weight / n_members)
+def _centre(n_members: int, n_rows: float) -> float:
+    """Return what the weight of a member is drawn towards: 1 if it is the only one of many rows."""
+    centre = 1.0 if n_members == 1 else min(0.5, NUMBERS.total_weight / n_members)
+    return centre / (1.0 + (NUMBERS.half_weight_rows / n_rows) ** 3)
+
+
+def find_floor(n_rows: int, n_classes: int) -> float:
+    """Return the least probability of a member that has learnt from a number of rows."""
+    return min(1.0 / n_classes, max(NUMBERS.floor, (NUMBERS.floor_rows / n_rows) ** 3))
 
 
 def _log_class_shares(
@@ -155,7 +169,7 @@ def _choose_share(losses: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def stack_logs(
-    probabilities: Sequence[NDArray[np.float64]],
+    probabilities: Sequence[NDArray[np.float64]], floor: float = NUMBERS.floor
 ) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
     """Return log probabilities (n_rows, n_classes, n_members) of rows that all members predict.
 
@@ -165,7 +179,7 @@ def stack_logs(
     some = known[:: -(-len(known) // NUMBERS.weight_rows) or 1]
     logs = np.empty((len(some), probabilities[0].shape[1], len(probabilities)), dtype=np.float32)
     for member, proba in enumerate(probabilities):
-        logs[:, :, member] = np.log(np.maximum(proba[some], NUMBERS.floor))
+        logs[:, :, member] = np.log(np.maximum(proba[some], floor))
     return logs, some
 
 
