@@ -1,6 +1,8 @@
-"""A second fit forgets the first, and what is set after a fit is obeyed."""
+"""A second fit forgets the first, an answer is of one fit, and what is set after a fit is obeyed."""
 
+import threading
 from copy import deepcopy
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from contract.rows.tables import mixed, numbers
 from contract.settings import BY_NAME, Setting, each_setting
 from kernel_calls import kernel_calls
+from priorwise import KDBClassifier
 
 
 @each_setting(smoothers=False)
@@ -45,3 +48,76 @@ def test_threads_set_after_the_fit_reach_every_kernel(setting: Setting) -> None:
     counted = [call for call in calls if call.n_threads is not None and call.name != "cut_values"]
     threads = {call.n_threads for call in counted}
     assert threads <= {5}, f"kernels were given {threads} threads"
+
+
+QUESTIONS = {
+    "predict_proba": {},
+    "predict": {"reject_above": 0.4},
+    "predict_log_proba": {},
+    "explain": {},
+    "predict_interval": {},
+    "sample_proba": {"random_state": 0},
+    "prediction_set": {},
+}
+
+
+class RefittingEncoder:
+    """Reads rows as an encoder does, once the model has the attributes of another fit."""
+
+    def __init__(self, model: Any, other: Any) -> None:
+        self.encoder, self.model, self.other = model.encoder_, model, other
+
+    def read(self, *arguments: Any) -> Any:
+        columns = self.encoder.read(*arguments)
+        self.model.__dict__ = dict(vars(self.other))
+        return columns
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.encoder, name)
+
+
+def answer(model: Any, question: str, X: Any) -> Any:
+    """Return what a model answers, as arrays; None if it cannot be asked."""
+    if question == "prediction_set" and not hasattr(model, "set_scores_"):
+        return None
+    given = getattr(model, question)(X, **QUESTIONS[question])
+    return given.contributions if question == "explain" else given
+
+
+@each_setting("ConditionalTable", smoothers=False)
+def test_an_answer_is_that_of_the_fit_it_began_with(setting: Setting) -> None:
+    X, _ = mixed()
+    X = X.iloc[:9]
+    fitted, other = setting.fit(*mixed()), setting.fit(*numbers())
+    for question in QUESTIONS:
+        before = answer(fitted, question, X)
+        model = object.__new__(type(fitted))
+        model.__dict__ = dict(vars(fitted))
+        model.encoder_ = RefittingEncoder(model, other)
+        np.testing.assert_array_equal(answer(model, question, X), before, err_msg=question)
+
+
+def test_answers_while_a_thread_fits_are_those_of_its_fits() -> None:
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(60, 3)).round(1), rng.normal(size=(20, 3))
+    classes = (
+        np.where(X[:, 0] > 0, "a", "b"),
+        np.where(X[:, 1] > 0, "u", np.where(X[:, 2] > 0, "v", "w")),
+    )
+    fits = [KDBClassifier(smoothing="laplace").fit(X, y) for y in classes]
+    answers = {tuple(one.predict(Z)) for one in fits}
+    model, over = KDBClassifier(smoothing="laplace").fit(X, classes[0]), threading.Event()
+
+    def refit() -> None:
+        while not over.is_set():
+            for y in classes:
+                model.fit(X, y)
+
+    thread = threading.Thread(target=refit)
+    thread.start()
+    try:
+        given = {tuple(model.predict(Z)) for _ in range(200)}
+    finally:
+        over.set()
+        thread.join()
+    assert given <= answers
