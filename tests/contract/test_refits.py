@@ -1,4 +1,4 @@
-"""A second fit forgets the first, an answer is of one fit, and what is set after a fit is obeyed."""
+"""A second fit forgets the first, an answer is of one fit, what is set after a fit is obeyed."""
 
 import threading
 from copy import deepcopy
@@ -50,7 +50,7 @@ def test_threads_set_after_the_fit_reach_every_kernel(setting: Setting) -> None:
     assert threads <= {5}, f"kernels were given {threads} threads"
 
 
-QUESTIONS = {
+QUESTIONS: dict[str, dict[str, Any]] = {
     "predict_proba": {},
     "predict": {"reject_above": 0.4},
     "predict_log_proba": {},
