@@ -40,6 +40,7 @@ from priorwise.data.tables.categories import read_order
 from priorwise.data.tables.column_kinds import choose_columns, kinds_of_columns
 from priorwise.data.tables.label_keys import is_missing, mark_keys
 from priorwise.data.tables.raw_table import RawTable
+from priorwise.models.near_copies import find_near_copies
 from priorwise.models.training_table import TrainingTable
 
 GRAVEST = (
@@ -181,6 +182,7 @@ def warn_of_mistakes(table: TrainingTable) -> None:
     """
     findings = list(find_class_variants(table.classes.tolist()))
     findings += _find_no_numbers(table)
+    findings += find_near_copies(table)
     if table.n_rows >= MIN_WARNED_ROWS:
         findings += _find_in_labels(table)
         rows = np.linspace(0, table.n_rows - 1, min(N_SCREENED, table.n_rows)).astype(np.intp)

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from priorwise import LogLinearPool, NaiveBayesClassifier, SplineLogisticClassifier
-from priorwise.models.pool.weights import PoolWeights, stack_logs
+from priorwise.models.pool.weights import PoolWeights, ScoreLine, ScoreReport, stack_logs
 from priorwise.models.training_table import TrainingTable
 
 
@@ -152,3 +152,13 @@ def test_parameters_of_members_can_be_set() -> None:
     pool = LogLinearPool([("bayes", NaiveBayesClassifier())])
     pool.set_params(bayes__smoothing="laplace")
     assert pool.get_params()["bayes__smoothing"] == "laplace"
+
+
+def test_a_report_says_what_judges_boosting_that_has_the_higher_log_loss() -> None:
+    def report(boosted: float) -> str:
+        lines = [ScoreLine(name, 0.1, loss, 0.1, None, 1.0, 0.0, 0.0, 0.0)
+                 for name, loss in (("pool", 0.5), ("boosting", boosted))]  # fmt: skip
+        return repr(ScoreReport(tuple(lines), 600))
+
+    assert "boosting is kept" in report(0.51)
+    assert "boosting is kept" not in report(0.49)

