@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from priorwise.common.runtime import DataWarning, warn_user
 from priorwise.common.validation import take_target
 from priorwise.counts import NumberEquality, hash_rows
+from priorwise.counts.draws import MIN_CONTINUOUS_VALUES
 from priorwise.data.checks import Finding, Findings
 from priorwise.data.checks.columns import (
     ALMOST_ALL,
@@ -18,6 +19,7 @@ from priorwise.data.checks.columns import (
     describe_many_labels,
     find_formatted_numbers,
 )
+from priorwise.data.checks.near_copies import find_near_copies
 from priorwise.data.checks.reading import CheckedColumn, read_checked
 from priorwise.data.checks.strength import is_leak, measure_labels, measure_numbers
 from priorwise.data.checks.table import (
@@ -40,7 +42,6 @@ from priorwise.data.tables.categories import read_order
 from priorwise.data.tables.column_kinds import choose_columns, kinds_of_columns
 from priorwise.data.tables.label_keys import is_missing, mark_keys
 from priorwise.data.tables.raw_table import RawTable
-from priorwise.models.near_copies import find_near_copies
 from priorwise.models.training_table import TrainingTable
 
 GRAVEST = (
@@ -182,7 +183,7 @@ def warn_of_mistakes(table: TrainingTable) -> None:
     """
     findings = list(find_class_variants(table.classes.tolist()))
     findings += _find_no_numbers(table)
-    findings += find_near_copies(table)
+    findings += _find_near_copies(table)
     if table.n_rows >= MIN_WARNED_ROWS:
         findings += _find_in_labels(table)
         rows = np.linspace(0, table.n_rows - 1, min(N_SCREENED, table.n_rows)).astype(np.intp)
@@ -190,6 +191,15 @@ def warn_of_mistakes(table: TrainingTable) -> None:
             findings += _find_leak(table, feature)
     for finding in findings:
         warn_user(str(finding), DataWarning)
+
+
+def _find_near_copies(table: TrainingTable) -> list[Finding]:
+    """Find near-copies, unless groups say what belongs together."""
+    if table.group is not None:
+        return []
+    enough = max(MIN_CONTINUOUS_VALUES, table.n_rows / 2)
+    is_continuous = [len(values) >= enough for values in table.ranked.distinct]
+    return list(find_near_copies(table.columns.values[is_continuous], table.y))
 
 
 def _find_no_numbers(table: TrainingTable) -> list[Finding]:

@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorwise.common.numeric import gen_batches
-from priorwise.counts.draws import MIN_CONTINUOUS_VALUES
-from priorwise.data.checks import Finding
-from priorwise.models.training_table import TrainingTable
+from priorwise.data.checks.findings import Finding
 
 NEAR, FAR = 10, 20
 """Rows have the neighbours from `NEAR` to `FAR` at typical distances."""
@@ -33,15 +31,17 @@ DIMENSION_FACTOR = float(np.mean([(1.0 / np.arange(i, FAR)).sum() for i in _RANK
 dimension, of rows that are independent."""
 
 
-def find_near_copies(table: TrainingTable) -> Iterator[Finding]:
+def find_near_copies(continuous: NDArray[np.float64], y: NDArray[np.int32]) -> Iterator[Finding]:
     """Find rows that are nearly copies, such as visits of one patient, and share the class.
 
+    Rows are given by their continuous numbers (n_features, n_rows) and their classes.
     Where rows are independent and m is the dimension of the space they fill near a row, the nearest
     neighbour is at most r times as far as the tenth with the chance 9 r^m, about.
     """
-    rows, y = _spread_evenly(table)
-    if table.group is not None or not MIN_ROWS <= len(y) <= MAX_ROWS or rows.shape[1] < 2:
+    known = np.flatnonzero(~np.isnan(continuous).any(axis=0))
+    if len(continuous) < 2 or not MIN_ROWS <= len(known) <= MAX_ROWS:
         return
+    rows, y = _spread_evenly(continuous[:, known]), y[known]
     n_compared = min(len(y), max(MIN_COMPARED, MAX_PAIRS // len(y)))
     compared = np.linspace(0, len(y) - 1, n_compared).astype(np.intp)
     neighbours, distance = _find_neighbours(rows, compared)
@@ -71,19 +71,12 @@ def find_near_copies(table: TrainingTable) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _spread_evenly(table: TrainingTable) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Return continuous numbers of rows without missing ones, spread from 0 to 1, and classes."""
-    enough = max(MIN_CONTINUOUS_VALUES, table.n_rows / 2)
-    features = [i for i, values in enumerate(table.ranked.distinct) if len(values) >= enough]
-    if len(features) > MAX_NUMBERS:
-        features = [features[i] for i in np.linspace(0, len(features) - 1, MAX_NUMBERS).astype(int)]
-    values = table.columns.values[features]
-    known = np.flatnonzero(~np.isnan(values).any(axis=0))
+def _spread_evenly(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return some of the numbers (n_rows, n_features), spread evenly from 0 to 1."""
+    some = np.linspace(0, len(values) - 1, min(len(values), MAX_NUMBERS)).astype(np.intp)
     shares = np.linspace(0.0, 1.0, N_KNOTS)
-    spread = np.empty((len(known), len(features)))
-    for place, own in enumerate(values[:, known] if len(known) else ()):
-        spread[:, place] = np.interp(own, np.quantile(own, shares), shares)
-    return spread, table.y[known]
+    spread = [np.interp(own, np.quantile(own, shares), shares) for own in values[some]]
+    return np.stack(spread, axis=1)
 
 
 def _find_neighbours(
