@@ -32,14 +32,15 @@ def _restore_marks(stored: Any) -> frozenset[Hashable]:
 
 def _store_categories(categories: Categories) -> list[Any]:
     counts, marks = np.array(categories.counts), _store_marks(categories.marks)
-    declared, replacement = np.array(categories.declared), list(categories.replacement)
+    declared = np.array(categories.declared)
+    replacement = categories.mode_code if categories.replacement else -1
     kept = [categories.labels, counts, marks, categories.left_out, categories.has_other]
     return [*kept, declared if declared.any() else None, replacement]
 
 
 def _restore_categories(stored: Any) -> Categories:
     labels, counts, marks, left_out, *more = stored
-    usual: list[Any] = [False, None, []]
+    usual: list[Any] = [False, None, -1]
     has_other, declared, replacement = more + usual[len(more) :]  # old files have fewer
     require(isinstance(labels, list), "labels must be a list")
     check_numbers("weights of labels", counts, len(labels), least=0.0)
@@ -50,9 +51,11 @@ def _restore_categories(stored: Any) -> Categories:
     if declared is not None:
         check_numbers("weights of declared labels", declared, len(labels), least=0.0)
         categories.declared = declared.tolist()
-    is_right = isinstance(replacement, list) and len(replacement) < 2
-    require(is_right and set(replacement) <= set(labels), "a label replaces missing ones")
-    categories.replacement = tuple(replacement)
+    is_place = type(replacement) is int and -1 <= replacement < len(labels)
+    require(is_place, "a label replaces missing ones, or none does")
+    categories.replacement = tuple(
+        labels[replacement : replacement + 1] if replacement >= 0 else ()
+    )
     return categories
 
 
@@ -118,6 +121,9 @@ def _restore_encoder(stored: Any) -> TableEncoder:
     seen = stored["numbers_seen"]
     require(is_array(seen, np.float64, n_numeric, 3), "every numeric column needs its range")
     encoder.numbers_seen_ = list(map(tuple, seen.tolist()))
+    for known in categories if encoder.missing == "impute" else ():
+        if not known.replacement:  # files of old versions have none
+            known.decide_replacement()
     encoder.prepare()
     return encoder
 
