@@ -75,8 +75,10 @@ def _spread_evenly(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return some of the numbers (n_rows, n_features), spread evenly from 0 to 1."""
     some = np.linspace(0, len(values) - 1, min(len(values), MAX_NUMBERS)).astype(np.intp)
     shares = np.linspace(0.0, 1.0, N_KNOTS)
-    spread = [np.interp(own, np.quantile(own, shares), shares) for own in values[some]]
-    return np.stack(spread, axis=1)
+    # Slopes between numbers as small, or as large, as there are overflow: such columns are zero.
+    with np.errstate(all="ignore"):
+        spread = [np.interp(own, np.quantile(own, shares), shares) for own in values[some]]
+    return np.nan_to_num(np.stack(spread, axis=1), posinf=0.0, neginf=0.0)
 
 
 def _find_neighbours(
