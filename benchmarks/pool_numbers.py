@@ -35,7 +35,7 @@ from priorwise.evaluation import cross_entropy
 from priorwise.models.memory import TableSize
 from priorwise.models.pool.numbers import EFFORTS, NUMBERS, Effort, PoolNumbers
 
-POOLING = ("floor", "shares", "total_weight")
+POOLING = ("floor", "floor_rows", "half_weight_rows", "shares", "total_weight")
 """Numbers that are no part of a plan: they change every fit."""
 LEAST_LOSS = 1e-3
 """Added to log-losses before their logarithms are averaged: some sets are predicted exactly."""
