@@ -83,6 +83,7 @@ def test_ten_thousand_labels_are_no_trouble(setting: Setting) -> None:
     assert_answers_or_refuses(setting, make_many_labels(1_000 if one_by_one else 10_000))
 
 
+@pytest.mark.filterwarnings("ignore:target 'the class' has 200 different numbers")
 @each_setting(smoothers=False)
 def test_two_hundred_classes_are_no_trouble(setting: Setting) -> None:
     assert_answers_or_refuses(setting, make_many_classes(200))
