@@ -1,16 +1,19 @@
 """A second fit forgets the first, an answer is of one fit, what is set after a fit is obeyed."""
 
 import threading
+from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from contract.rows.tables import mixed, numbers
 from contract.settings import BY_NAME, Setting, each_setting
 from kernel_calls import kernel_calls
-from priorwise import KDBClassifier
+from priorwise import ConditionalTable, KDBClassifier
 
 
 @each_setting(smoothers=False)
@@ -97,27 +100,54 @@ def test_an_answer_is_that_of_the_fit_it_began_with(setting: Setting) -> None:
         np.testing.assert_array_equal(answer(model, question, X), before, err_msg=question)
 
 
-def test_answers_while_a_thread_fits_are_those_of_its_fits() -> None:
+@dataclass
+class Fits:
+    """A model, how it learns one of two targets, and what it is asked."""
+
+    model: Any
+    fit: Callable[[Any, str], Any]
+    ask: Callable[[Any], Any]
+
+    def ask_meanwhile(self, n_times: int) -> set[Any]:
+        """Return the different answers while a thread fits the model to both targets in turn."""
+        over = threading.Event()
+
+        def refit() -> None:
+            while not over.is_set():
+                self.fit(self.model, "two")
+                self.fit(self.model, "three")
+
+        thread = threading.Thread(target=refit)
+        thread.start()
+        try:
+            return {self.ask(self.model) for _ in range(n_times)}
+        finally:
+            over.set()
+            thread.join()
+
+
+def make_fits(kind: str) -> Fits:
+    """Return fits of two and of three classes."""
     rng = np.random.default_rng(0)
-    X, Z = rng.normal(size=(60, 3)).round(1), rng.normal(size=(20, 3))
-    classes = (
-        np.where(X[:, 0] > 0, "a", "b"),
-        np.where(X[:, 1] > 0, "u", np.where(X[:, 2] > 0, "v", "w")),
+    X = pd.DataFrame(rng.integers(0, 4, (60, 3)), columns=list("abc"))
+    rows = X.assign(
+        two=np.where(X.a > 1, "p", "q"), three=np.where(X.b > 1, "u", np.where(X.c > 1, "v", "w"))
     )
-    fits = [KDBClassifier(smoothing="laplace").fit(X, y) for y in classes]
-    answers = {tuple(one.predict(Z)) for one in fits}
-    model, over = KDBClassifier(smoothing="laplace").fit(X, classes[0]), threading.Event()
+    if kind == "ConditionalTable":
+        return Fits(
+            ConditionalTable("laplace"),
+            lambda model, target: model.fit(rows, target=target, given=list("abc")),
+            lambda model: tuple(model.predict(X[:20])),
+        )
+    return Fits(
+        KDBClassifier(smoothing="laplace"),
+        lambda model, target: model.fit(X, rows[target]),
+        lambda model: tuple(model.predict(X[:20])),
+    )
 
-    def refit() -> None:
-        while not over.is_set():
-            for y in classes:
-                model.fit(X, y)
 
-    thread = threading.Thread(target=refit)
-    thread.start()
-    try:
-        given = {tuple(model.predict(Z)) for _ in range(200)}
-    finally:
-        over.set()
-        thread.join()
-    assert given <= answers
+@pytest.mark.parametrize("kind", ["KDB", "ConditionalTable"])
+def test_answers_while_a_thread_fits_are_those_of_its_fits(kind: str) -> None:
+    fits = make_fits(kind)
+    answers = {fits.ask(fits.fit(fits.model, target)) for target in ("two", "three")}
+    assert fits.ask_meanwhile(200) <= answers

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import hook
 from priorwise.common.numeric import draw_seed, safe_log
-from priorwise.common.registered import with_registered_methods
+from priorwise.common.registered import of_one_fit, with_registered_methods
 from priorwise.common.stored.checks import check_fitted, require
 from priorwise.common.validation import check_choice, check_number, check_weight
 from priorwise.counts import CodedRows, CountTree, label_contexts
@@ -187,12 +187,15 @@ class ConditionalTable(ContextLookup):
         smoother = choose_smoother(smoother, rows, score_on_held, seed=seed)
         tree = count_target(rows)
         probabilities = checked_smooth(smoother)(tree, seed)
-        self.target_, self.given_, self.library_ = target, list(given), table.library
-        self.categories_, self.classes_ = categories, as_array(categories[-1].labels)
-        self.smoothing_, self.seed_ = smoother, seed
-        self.count_tree_, self.probabilities_ = tree, probabilities
+        classes = as_array(categories[-1].labels)
+        learnt = (
+            classes, tree, smoother, probabilities, target, list(given), categories, table.library,
+            seed,
+        )  # fmt: skip
+        self.__dict__ = {**vars(self), **dict(zip(self.learnt, learnt, strict=True))}
         return self
 
+    @of_one_fit
     def query(
         self, context: Mapping[Hashable, Any] | None = None, /, **values: Any
     ) -> dict[Any, float]:
@@ -215,6 +218,7 @@ class ConditionalTable(ContextLookup):
         asked = dict(context or {}) | values
         return self._by_class(self._distribution(*self._find_context(asked))[0].tolist())
 
+    @of_one_fit
     def predict_proba(self, frame: Any) -> NDArray[np.float64]:
         """Return the distribution of the target for the context of each row.
 
@@ -230,6 +234,7 @@ class ConditionalTable(ContextLookup):
         """
         return self._distribution(*self._find(frame))
 
+    @of_one_fit
     def predict(self, frame: Any) -> NDArray[Any]:
         """Return the most probable value of the target for the context of each row.
 
@@ -255,6 +260,7 @@ class ConditionalTable(ContextLookup):
         self, frame: Any, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
+    @of_one_fit
     def predict_interval(
         self, frame: Any, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | dict[Any, tuple[float, float]]:
@@ -285,6 +291,7 @@ class ConditionalTable(ContextLookup):
             return self._by_class(zip(lower[0].tolist(), upper[0].tolist(), strict=True))
         return lower, upper
 
+    @of_one_fit
     def sample_proba(
         self, frame: Any, n_draws: int = 100, *, random_state: Any = None
     ) -> NDArray[np.float64]:
@@ -314,6 +321,7 @@ class ConditionalTable(ContextLookup):
         draws, place = self._draw(*self._find(frame), int(n_draws), seed)
         return draws[:, place]
 
+    @of_one_fit
     def explain(self, frame: Any, reference: Any = None) -> Explanation:
         """Explain the distribution of each row: what each column adds to the log-odds.
 
@@ -352,6 +360,7 @@ class ConditionalTable(ContextLookup):
         explanation = share_variance(explanation, proba, variance, n_rows, interval)
         return explanation if reference is None else explanation.against(reference)
 
+    @of_one_fit
     def to_frame(self, backend: str | None = None) -> Any:
         """Return every context seen, with its rows and its probabilities, as a table.
 
@@ -381,6 +390,7 @@ class ConditionalTable(ContextLookup):
         return nw.from_dict(columns, backend=chosen).to_native()
 
     @hook
+    @of_one_fit
     def describe_contexts(
         self, nodes: NDArray[np.int32]
     ) -> tuple[list[tuple[Any, ...]], NDArray[np.float64]]:

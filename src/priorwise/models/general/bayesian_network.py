@@ -246,9 +246,11 @@ class BayesianNetwork(NetworkQueries, Estimator):
             network, families, arities, smoother,
             n_orders=self.n_orders, seed=seed, n_jobs=self.n_jobs,
         )  # fmt: skip
-        self.variables_, self.categories_, self.library_ = list(names), categories, library
-        self.structure_, self.tables_ = ranked, list(tables)
-        self.smoothing_, self.seed_ = smoother, seed
+        self.__dict__ = {
+            **vars(self), "variables_": list(names), "categories_": categories,
+            "library_": library, "structure_": ranked, "tables_": list(tables),
+            "smoothing_": smoother, "seed_": seed,
+        }  # fmt: skip
         return self
 
     def to_bif(self, path: str | os.PathLike[str]) -> None:
