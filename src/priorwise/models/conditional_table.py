@@ -187,10 +187,9 @@ class ConditionalTable(ContextLookup):
         smoother = choose_smoother(smoother, rows, score_on_held, seed=seed)
         tree = count_target(rows)
         probabilities = checked_smooth(smoother)(tree, seed)
-        classes = as_array(categories[-1].labels)
         learnt = (
-            classes, tree, smoother, probabilities, target, list(given), categories, table.library,
-            seed,
+            as_array(categories[-1].labels), tree, smoother, probabilities, target, list(given),
+            categories, table.library, seed,
         )  # fmt: skip
         self.__dict__ = {**vars(self), **dict(zip(self.learnt, learnt, strict=True))}
         return self
