@@ -143,6 +143,13 @@ def test_more_than_a_few_suffixes_are_named() -> None:
     assert TableEncoder().fit(pd.DataFrame({"zip": zeros})).is_nominal_.tolist() == [True]
 
 
+def test_where_a_zero_leads_other_codes_are_expected() -> None:
+    zips = pd.DataFrame({"zip": [*map(str, range(10_000, 10_080)), "01018", *["98146-1067"] * 9]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert TableEncoder().fit(zips).is_nominal_.tolist() == [True]
+
+
 def test_a_text_behind_the_first_megabytes_of_a_file_is_missing(tmp_path: Path) -> None:
     # The kinds of columns are those of the first bytes: long lines need fewer rows.
     rows = [f"{i % 90}.5{'0' * 80},{'uv'[i % 2]}" for i in range(60_000)]

@@ -149,16 +149,15 @@ class TextsAndNumbers:
         if not self.numbers or not self.texts:
             return "numbers" if self.numbers else "labels"
         n_numbers, n_texts = self.totals[self.numbers].sum(), self.totals[self.texts].sum()
-        share, many_numbers = (
-            n_texts / (n_texts + n_numbers),
-            len(self.numbers) > MAX_NUMERIC_LABELS,
-        )
+        share = n_texts / (n_texts + n_numbers)
+        many_numbers = len(self.numbers) > MAX_NUMERIC_LABELS
         numbers = [_spell_digits(self.labels[i]) for i in self.numbers]
         texts = [str(self.labels[i]).strip() for i in self.texts]
-        if all(numbers) and all(text.isdecimal() and text[0] == "0" for text in texts):
-            return "codes"
-        if all(numbers) and share <= MAX_SHARE_OF_CODES and are_codes(texts, numbers):
-            return "few codes"
+        with_zeros = [text for text in texts if text.isdecimal() and text[0] == "0"]
+        if all(numbers) and (with_zeros or share <= MAX_SHARE_OF_CODES):
+            others = [text for text in texts if text not in with_zeros]
+            if are_codes(others, numbers):
+                return "codes" if with_zeros else "few codes"
         if share <= MAX_SHARE_OF_TEXTS:
             return "mixed" if many_numbers else "doubtful"
         return "mostly numbers" if many_numbers and n_numbers >= n_texts else "labels"
