@@ -185,6 +185,18 @@ def test_rows_of_other_classes_are_counted_and_left_out(tmp_path: Path) -> None:
         model.report(X[:2], ["odd", "odd"], tmp_path / "page.html")
 
 
+@pytest.mark.filterwarnings("ignore:.* holds texts that are no numbers")
+def test_a_text_among_numbers_is_missing_for_a_report_too(tmp_path: Path) -> None:
+    model = NaiveBayesClassifier().fit(*draw("common", 0))
+    X, y = draw("common", 1)
+    texts = {}
+    for odd in (">3", None):
+        X["age"] = [odd, *X["age"].astype(object)[1:]]
+        model.report(X, y, tmp_path / "page.html")
+        texts[odd] = read_verdict(tmp_path / "page.html")
+    assert texts[">3"] == texts[None]
+
+
 def test_a_page_takes_dicts_and_the_name_of_the_target(tmp_path: Path) -> None:
     X, y = draw("common", 0)
     table = X.assign(state=y)[["state", *X]]

@@ -128,9 +128,11 @@ def _cross_validate(baseline: Any, model: Any, X: Any, y: Classes, random_state:
     n_classes = len(model.classes_)
     proba = np.full((len(y), n_classes), 1.0 / n_classes)
     reading = {
-        name: getattr(model, name)
-        for name in ("categorical_features", "numeric_features", "missing_values", "missing")
+        name: getattr(model, name) for name in ("categorical_features", "missing_values", "missing")
     }
+    # A text in a column of numbers is missing, as the model reads it.
+    kinds = [column.kind for column in model.feature_schema_]
+    reading["numeric_features"] = [i for i, kind in enumerate(kinds) if kind == "numeric"] or None
     for fold in range(N_FOLDS):
         held, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         if len(held) and len(np.unique(y[others])) > 1:
