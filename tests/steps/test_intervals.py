@@ -104,8 +104,8 @@ def test_noise_of_rows_goes_together_as_far_as_their_features_do() -> None:
 def test_the_mean_of_all_rows_errs_as_a_share_among_the_rows_of_training(
     rng: np.random.Generator,
 ) -> None:
-    values, proba = rng.normal(size=(4, 3_000)), rng.dirichlet(np.ones(2), 3_000)
-    columns = Columns(np.zeros((0, 3_000), dtype=np.int32), values, np.zeros(4, dtype=bool))
+    values, proba = rng.normal(size=(4, 800)), rng.dirichlet(np.ones(2), 800)
+    columns = Columns(np.zeros((0, 800), dtype=np.int32), values, np.zeros(4, dtype=bool))
     calibration = Calibration(0.2, n_rows=400.0)
     noise = draw_noise(columns, proba, calibration, 2_000, rng)
     np.testing.assert_allclose(noise.std(axis=0), 1.0, rtol=0, atol=0.1)

@@ -229,7 +229,7 @@ def choose_probabilities(
     classes do not fit to the probabilities out of fold.
     """
     counts = np.bincount(truth, minlength=len(model.classes_))
-    new = "The model is taken not to have seen these rows. All statements hold for rows like these."
+    new = "Judged as rows that the model has not seen. All statements hold for rows like these."
     if not np.array_equal(counts, model.class_count_):
         return model.predict_proba(X), new
     proba = getattr(model, "oof_proba_", None)

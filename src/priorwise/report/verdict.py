@@ -184,7 +184,7 @@ def _refuse(
     if len(labels) > 2:
         of, never = "", _list_never_found(labels, y, proba.argmax(axis=1))
     return (
-        f"{count(len(y), 'row')}{of} are too few to judge the model: its order may be one by "
+        f"{count(len(y), 'row')}{of} are too few to judge the model: its ranking may be due to "
         f"chance (AUC {ranking.show()}).{never}"
     )
 
@@ -262,7 +262,7 @@ def _judge_probabilities(labels: list[str], y: NDArray[np.intp], proba: Floats, 
         said, happened = (say_percent(p, digits) for p in (trust.said, trust.happened))
         return f"Its probabilities{of} {start}: where it says {said} it was {happened}, too {how}."
     if trust.n_groups < MIN_GROUPS:
-        return "So few rows are uncertain that its probabilities cannot be judged."
+        return "Too few rows are uncertain to judge its probabilities."
     points = count(max(round(100 * trust.hidden), 1), "point")
     start = f"Its probabilities{of} can be trusted"
     unseen = f"but for errors below {points}, which these rows cannot show"
