@@ -259,7 +259,7 @@ class ConditionalTable(ContextLookup):
         self, frame: Any, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
-    @of_one_fit
+    @of_one_fit  # type: ignore[misc]  # its `self` cannot be a keyword
     def predict_interval(
         self, frame: Any, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | dict[Any, tuple[float, float]]:
