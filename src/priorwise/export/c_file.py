@@ -7,14 +7,16 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from priorwise.common.documents import Document
 from priorwise.common.files import write_whole
 from priorwise.data.tables.label_keys import SPACES
 from priorwise.export.assets import read_asset
-from priorwise.export.c_arrays import join_items, write_comment, write_string
+from priorwise.export.c_arrays import join_items, write_array, write_comment, write_string
 from priorwise.export.c_steps import CSteps
 from priorwise.export.layout import ExportedModel
-from priorwise.export.reading import refuse_texts, require_one_kind
+from priorwise.export.reading import refuse_texts, require_one_kind, split_columns
 
 
 def export_c(
@@ -82,7 +84,7 @@ def export_c(
             _PREDICT.format(
                 prefix=prefix,
                 n_readers=len(exported.readers),
-                step=last,
+                answer=_answer(exported, last),
                 reading="\n".join(reading),
             ),
             f"#endif /* {prefix}_DECLARATIONS */\n",
@@ -112,13 +114,38 @@ double {prefix}_predict_proba(const struct {prefix}_row *row, double *proba)
         for (y = 0; y < N_CLASSES; ++y) proba[y] = NAN;
         return NAN;
     }}
-    step_{step}((const double (*)[N_FEATURES])x, proba);
+{answer}
     largest = proba[0];
     for (y = 1; y < N_CLASSES; ++y)
         if (proba[y] > largest) largest = proba[y];
     return largest;
 }}
 """
+
+
+_BLANK = """    {{
+        static const double blank[] = {shares};
+        static const unsigned char has_code[] = {has_code};
+        int i = 0;
+        while (i < {n_columns} && (has_code[i] ? x[0][i] < 0.0 : x[0][i] != x[0][i])) ++i;
+        if (i == {n_columns})
+            for (y = 0; y < N_CLASSES; ++y) proba[y] = blank[y];
+        else
+            {step}
+    }}"""
+
+
+def _answer(model: ExportedModel, step: int) -> str:
+    """Return the code that sets `proba`: to the shares of the classes if nothing is known."""
+    call = f"step_{step}((const double (*)[N_FEATURES])x, proba);"
+    if model.blank_proba is None:
+        return f"    {call}"
+    codes, n_columns = split_columns(model)[0], len(model.columns)
+    has_code = np.isin(np.arange(n_columns), codes).astype(int)
+    return _BLANK.format(
+        shares=write_array(model.blank_proba, 0), has_code=write_array(has_code, 0),
+        n_columns=n_columns, step=call,
+    )  # fmt: skip
 
 
 def _declare(model: ExportedModel, prefix: str, members: list[str]) -> Iterable[str]:

@@ -273,8 +273,10 @@ def describe_model(model: Any, *, inner_rows: bool, plain_records: bool) -> dict
         label if isinstance(label, str | int | float | bool) else str(label)
         for label in exported.classes
     ]
+    shares = exported.blank_proba
     return {
         "format": FORMAT,
+        **({} if shares is None else {"blank": shares.tolist()}),
         "classes": classes,
         "features": exported.columns,
         "readers": [[_list_rules(rules) for rules in reader] for reader in exported.readers],

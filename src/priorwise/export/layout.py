@@ -58,6 +58,7 @@ class ExportedModel:
         self.classes: list[Any] = model.classes_.tolist()
         self.features = [str(name) for name in model.feature_labels_]
         self.columns = self.features[: model.n_features_in_]
+        self.blank_proba = model.blank_proba
         self.readers: list[list[ValueRules]] = []
         self.steps: list[Step] = []
         self._reader_of: dict[int, int] = {}

@@ -27,6 +27,15 @@ def refuse_texts(model: ExportedModel, kind: str) -> None:
             )
 
 
+def split_columns(model: ExportedModel) -> tuple[list[int], list[int]]:
+    """Return the places of the columns whose codes are -1, and whose numbers are NaN, in a row of
+    which nothing is known."""
+    columns = model.readers[0][: len(model.columns)]
+    has_codes = [rules.is_nominal and not rules.is_ordered for rules in columns]
+    places = range(len(columns))
+    return [i for i in places if has_codes[i]], [i for i in places if not has_codes[i]]
+
+
 def require_one_kind(model: ExportedModel, kind: str) -> None:
     """Raise ValueError, which names the column, if some members of a pool read it as labels and
     others as numbers, where a column must have one type."""

@@ -12,7 +12,7 @@ from priorwise.common.docstrings import describe, hook
 from priorwise.common.registered import with_registered_methods
 from priorwise.common.runtime import resolve_limit
 from priorwise.common.stored.checks import check_fitted, check_numbers, is_array, require
-from priorwise.common.validation import check_n_jobs, take_target
+from priorwise.common.validation import check_choice, check_n_jobs, check_seed, take_target
 from priorwise.data.columns import weigh_classes
 from priorwise.data.encoding import TableEncoder
 from priorwise.models.checks import warn_of_mistakes
@@ -130,6 +130,13 @@ class TableClassifier(FittedClassifier):
         fitted = self.keep_limit(limit, table)._learn(table)
         self._restore_rows(fitted, table)
         return self.adopt(table.encoder, table.classes, table.class_count, {**target, **fitted})
+
+    @hook
+    def check_settings(self) -> None:
+        """Raise an error that names `n_jobs` or `random_state` if its value is wrong."""
+        check_n_jobs(getattr(self, "n_jobs", None))
+        check_seed(getattr(self, "random_state", None))
+        check_choice("missing", self.missing, self.missing_choices)
 
     @hook
     def fit_table(self, table: TrainingTable) -> Self:
@@ -275,3 +282,10 @@ class TableClassifier(FittedClassifier):
     def keep_limit(self, limit: float, table: TrainingTable) -> Self:
         """Return the classifier, or a copy that learns less from a table, within a limit."""
         return reduce(self, limit, TableSize.of(table))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags

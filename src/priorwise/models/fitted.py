@@ -17,9 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorwise.common.docstrings import describe, hook
 from priorwise.common.estimator import Estimator
-from priorwise.common.numeric import gen_batches
+from priorwise.common.numeric import count_shares, gen_batches
 from priorwise.common.registered import of_one_fit
-from priorwise.common.validation import check_choice, check_n_jobs, check_seed
 from priorwise.data.encoding import TableEncoder
 from priorwise.data.encoding.schema import TableSchema
 from priorwise.data.encoding.table_check import TableCheck, check_table
@@ -162,14 +161,34 @@ class FittedClassifier(ClassifierMixin, Estimator):
         if (blocks := split_rows(X)) is not None:
             return self._predict_blocks(X, blocks, class_prior)
         columns = self.read_rows(X)
-        proba = self.step_.predict(columns, self.n_threads)
-        return self._correct_prior(proba, class_prior)
+        return self._correct_prior(self.predict_columns(columns), class_prior)
 
     @hook
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         """Predict class probabilities of rows that have been read."""
         proba: NDArray[np.float64] = self.step_.predict(columns, self.n_threads)
+        if len(rows := self._find_blank(columns)):
+            proba = proba.copy()
+            proba[rows] = self.blank_proba
         return proba
+
+    @property
+    @hook
+    def blank_proba(self) -> NDArray[np.float64] | None:
+        """Probabilities of a row of which nothing is known: the shares of the classes.
+
+        None if the step answers, as networks do whose scores have no weights, and where training
+        had missing numbers, so that they tell something.
+        """
+        n_columns = len(self.encoder_.missing_seen_) - len(self.encoder_.parts_)
+        if self.step_.knows_shares or self.encoder_.missing_seen_[:n_columns].any():
+            return None
+        return count_shares(self.class_count_)
+
+    def _find_blank(self, columns: Columns) -> NDArray[np.intp]:
+        """Return the places of rows of which nothing is known, for which the step is not asked."""
+        rows = columns.find_blank(len(self.encoder_.parts_))
+        return rows if len(rows) and self.blank_proba is not None else rows[:0]
 
     @of_one_fit
     @describe(ROWS)
@@ -238,7 +257,7 @@ class FittedClassifier(ClassifierMixin, Estimator):
             Contributions of all features for all rows and classes.
         """
         columns = self.read_rows(X)
-        proba = self.step_.predict(columns, self.n_threads)
+        proba = self.predict_columns(columns)
         explanation = self.explain_columns(columns)
         explanation = replace(explanation, values=self._list_values(columns))
         n_rows = float(self.class_count_.sum())
@@ -258,7 +277,8 @@ class FittedClassifier(ClassifierMixin, Estimator):
     def explain_columns(self, columns: Columns) -> Explanation:
         """Explain the predictions for rows that have been read."""
         explanation: Explanation = self.step_.explain(columns, self.names, self.n_threads)
-        return explanation
+        rows = self._find_blank(columns)
+        return explanation.forget(rows, self.blank_proba) if len(rows) else explanation
 
     @of_one_fit
     @describe(ROWS)
@@ -356,13 +376,6 @@ class FittedClassifier(ClassifierMixin, Estimator):
                 values[:, i] = self.encoder_.rank_labels(i, column)
         return values
 
-    @hook
-    def check_settings(self) -> None:
-        """Raise an error that names `n_jobs` or `random_state` if its value is wrong."""
-        check_n_jobs(getattr(self, "n_jobs", None))
-        check_seed(getattr(self, "random_state", None))
-        check_choice("missing", self.missing, self.missing_choices)
-
     def _correct_prior(self, proba: NDArray[np.float64], class_prior: Any) -> NDArray[np.float64]:
         """Return class probabilities for other shares of the classes, if any are given."""
         if class_prior is None:
@@ -381,10 +394,3 @@ class FittedClassifier(ClassifierMixin, Estimator):
             rows = nw.to_native(frame[block], pass_through=True)
             proba[block] = self.predict_proba(rows, class_prior=class_prior)
         return proba
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags

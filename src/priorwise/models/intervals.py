@@ -171,7 +171,7 @@ def sample_proba(
     """
     check_number("n_draws", n_draws, least=1, whole=True)
     columns = model.read_rows(X)
-    proba = model.step_.predict(columns, model.n_threads)
+    proba = model.predict_columns(columns)
     generator = np.random.default_rng(draw_seed(random_state))
     calibration = take_calibration(model)
     noise = draw_noise(columns, proba, calibration, int(n_draws), generator)

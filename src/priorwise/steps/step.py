@@ -37,6 +37,11 @@ class Step(Record):
     """
 
     @property
+    def knows_shares(self) -> bool:
+        """Whether a row of which nothing is known has the shares of the classes by the step."""
+        return False
+
+    @property
     def n_classes(self) -> int:
         """Number of classes; here the length of that name."""
         return self.lengths["n_classes"]

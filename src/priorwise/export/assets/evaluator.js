@@ -7,8 +7,9 @@
 //
 // Needs no other script. In Node: const priorwise = require("./evaluator.js").
 //
-// `load` returns { classes, features, model, read, predictProba }. For scripts that explain
-// predictions, `read(row)` is the row as numbers by each reader, and `model` a tree of steps:
+// `load` returns { classes, features, model, read, findBlank, predictProba }. For scripts that
+// explain predictions, `read(row)` is the row as numbers by each reader, `findBlank` of these the
+// probabilities of a row of which nothing is known, and `model` a tree of steps:
 // { kind, reader, step }. A step has the arrays that layout.py describes for its kind, as typed
 // arrays, and the methods of the class of its kind below; Pool has members of the same form,
 // Boosted a `base`, which is a Pool, and `trees`. Networks keep what they have found for a row and
@@ -123,12 +124,21 @@
       checkRow(row, features);
       return readers.map((rules) => Float64Array.from(rules, (one) => one.read(row[features[one.source]])));
     };
+    // The probabilities of a row, as read, of which nothing is known; undefined for other rows.
+    const findBlank = ([x]) => {
+      const isKnown = (one, i) => (one.is_nominal && !one.is_ordered ? x[i] >= 0 : !Number.isNaN(x[i]));
+      return readers[0].slice(0, features.length).some(isKnown) ? undefined : description.blank;
+    };
     return {
       classes,
       features,
       model,
       read,
-      predictProba: (row) => Array.from(model.predict(read(row))),
+      findBlank,
+      predictProba(row) {
+        const numbers = read(row);
+        return Array.from(findBlank(numbers) || model.predict(numbers));
+      },
     };
   }
 

@@ -22,6 +22,7 @@ from priorwise.export.reading import (
     require_backoff,
     require_one_kind,
     spell_labels,
+    split_columns,
 )
 from priorwise.steps.networks.networks import Networks
 
@@ -81,6 +82,9 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     graph = OnnxGraph(exported.features)
     rows = [_add_reader(graph, rules, exported.columns) for rules in exported.readers]
     proba = OnnxSteps(exported, graph, rows).add_step(exported.step)
+    if exported.blank_proba is not None:
+        is_blank = _find_blank(graph, rows[0], *split_columns(exported))
+        proba = graph.add("Where", is_blank, exported.blank_proba[None], proba)
     label, proba_name = graph.reserve("label"), graph.reserve("probabilities")
     graph.add("Identity", proba, output=proba_name)
     classes = _list_classes(exported.classes)
@@ -100,6 +104,14 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
         with open_whole(path, "the ONNX model") as file:
             file.write(result.SerializeToString())
     return result
+
+
+def _find_blank(graph: OnnxGraph, rows: str, coded: list[int], numeric: list[int]) -> str:
+    """Add whether nothing is known of each row."""
+    unknown = [graph.add("Less", graph.take_columns(rows, coded), 0.0)] if coded else []
+    unknown += [graph.add("IsNaN", graph.take_columns(rows, numeric))] if numeric else []
+    known = graph.add("Not", graph.add("Concat", *unknown, axis=1))
+    return graph.add("Less", graph.add_up(graph.cast(known, "DOUBLE"), 1, keep=True), 0.5)
 
 
 def _add_reader(graph: OnnxGraph, reader: list[ValueRules], names: list[str]) -> str:

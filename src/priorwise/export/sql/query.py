@@ -11,11 +11,12 @@ from priorwise.common.files import write_whole
 from priorwise.common.validation import check_choice
 from priorwise.data.sources.sql_source import quote_name
 from priorwise.export.layout import ExportedModel
-from priorwise.export.reading import refuse_texts, require_backoff
+from priorwise.export.reading import refuse_texts, require_backoff, split_columns
 from priorwise.export.sql.steps import StepQueries
 from priorwise.export.sql.text import (
     DIALECTS,
     check_names,
+    write_number,
     write_rows,
     write_spaces,
     write_values,
@@ -97,14 +98,36 @@ def export_sql(
         f"pw_wide AS ({_widen(len(exported.classes), last)})",
     ]
     kept = [f"r.f{columns.index(name)} AS {quote_name(name)}" for name in keep]
-    kept += [f"w.p{k} AS {quote_name(name)}" for k, name in enumerate(results)]
+    answers = [f"w.p{k}" for k in range(len(results))]
+    joined = "pw_row r JOIN pw_wide w ON w.id = r.id"
+    if exported.blank_proba is not None:
+        parts.append(f"pw_blank AS ({_find_blank(exported)})")
+        joined += " LEFT JOIN pw_blank b ON b.id = r.id"
+        shares = map(write_number, exported.blank_proba.tolist())
+        answers = [
+            f"CASE WHEN b.id IS NULL THEN {answer} ELSE {share} END"
+            for answer, share in zip(answers, shares, strict=True)
+        ]
+    kept += [
+        f"{answer} AS {quote_name(name)}" for answer, name in zip(answers, results, strict=True)
+    ]
     query = (
         "WITH RECURSIVE\n" + ",\n".join(parts) + f"\nSELECT {', '.join(kept)}\n"
-        "FROM pw_row r JOIN pw_wide w ON w.id = r.id ORDER BY r.id\n"
+        f"FROM {joined} ORDER BY r.id\n"
     )
     if path is not None:
         write_whole(path, "the query", query)
     return Document(query, path)
+
+
+def _find_blank(model: ExportedModel) -> str:
+    """Return the query of the rows of which nothing is known."""
+    numeric = ", ".join(map(str, [-1, *split_columns(model)[1]]))
+    known = f"value >= 0 OR feature IN ({numeric}) AND value IS NOT NULL"
+    return (
+        f"SELECT id FROM pw_x WHERE feature < {len(model.columns)} "
+        f"GROUP BY id HAVING MAX(CASE WHEN {known} THEN 1 ELSE 0 END) = 0"
+    )
 
 
 def _widen(n_classes: int, step: int) -> str:

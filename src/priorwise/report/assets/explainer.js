@@ -280,7 +280,10 @@
   }
 
   priorwise.explainInSteps = function* (loaded, row) {
-    const { bias, terms } = yield* explainModel(loaded.model, loaded.read(row));
+    const read = loaded.read(row), blank = loaded.findBlank(read);
+    const { bias, terms } = blank
+      ? fromSums(blank.map(log), new Float64Array(read[0].length * blank.length))
+      : yield* explainModel(loaded.model, read);
     const unit = bias.length / Math.max(bias.length - 1, 1);
     return { bias: bias.map((score) => unit * score), terms: terms.map((term) => unit * term) };
   };

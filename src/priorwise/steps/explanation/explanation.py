@@ -233,6 +233,19 @@ class Explanation(TermIntervals, ExplanationFormats):
             members={}, member_weights={},
         )  # fmt: skip
 
+    @hook
+    def forget(self, rows: NDArray[np.intp], proba: NDArray[np.float64] | None) -> Explanation:
+        """Return that features add nothing to some rows, of which nothing is known.
+
+        The remainder leads from the bias to `proba`, if that is given.
+        """
+        contributions, remainder = self.contributions.copy(), self.remainder.copy()
+        contributions[rows] = 0.0
+        if proba is not None:
+            remainder[rows] = against_others(safe_log(proba)) - self.bias
+        members = {name: member.forget(rows, None) for name, member in self.members.items()}
+        return replace(self, contributions=contributions, remainder=remainder, members=members)
+
     def against(self, reference: Any) -> Explanation:
         """Take the log-odds against one of the classes.
 

@@ -104,6 +104,11 @@ class Networks(Step):
     def n_classes(self) -> int:
         return len(self.products[0].log_prior)
 
+    @property
+    def knows_shares(self) -> bool:
+        """Whether the class is estimated as other features are, without an intercept or weights."""
+        return not self.levels
+
     @cached_property
     def _cut_networks(self) -> list[_core.CutNetwork]:
         return [
