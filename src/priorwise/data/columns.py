@@ -69,19 +69,19 @@ class Columns:
         )  # fmt: skip
         return codes
 
-    def find_blank(self, n_parts: int) -> NDArray[np.intp]:
-        """Return the places of rows without a known label or number.
+    def find_blank(self, parts: Sequence[Any]) -> NDArray[np.intp] | None:
+        """Return the places of rows in which no label and no number is known; None for none.
 
-        The last `n_parts` numbers do not count: they follow from others.
+        The last numbers are the `parts` of columns, which follow from others and do not count.
         """
-        codes, numbers = self.nominal_codes, self.values[: len(self.values) - n_parts]
-        first, least = (codes[0], 0.0) if len(codes) else (numbers[0], -np.inf)
-        # Of one row, a comparison of numbers takes a tenth of the time of one of arrays.
-        if len(first) == 1 and first.item() >= least:
-            return np.empty(0, dtype=np.intp)
-        rows = np.flatnonzero(~(first >= least))
-        known = (codes[:, rows] >= 0).any(axis=0) | ~np.isnan(numbers[:, rows]).all(axis=0)
-        return rows[~known]
+        codes = self.nominal_codes
+        first, least = (codes, 0.0) if codes.size else (self.values, -np.inf)
+        if first.shape[1] == 1 and first.item(0) >= least:  # one row need not wait for arrays
+            return None
+        rows = np.flatnonzero(~(first[0] >= least))
+        numbers = self.values[: len(self.values) - len(parts), rows]
+        known = (codes[:, rows] >= 0).any(axis=0) | ~np.isnan(numbers).all(axis=0)
+        return None if known.all() else rows[~known]
 
     def take(self, rows: NDArray[np.intp]) -> Columns:
         """Return some of the rows, without those that were given."""

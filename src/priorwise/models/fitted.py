@@ -167,9 +167,10 @@ class FittedClassifier(ClassifierMixin, Estimator):
     def predict_columns(self, columns: Columns) -> NDArray[np.float64]:
         """Predict class probabilities of rows that have been read."""
         proba: NDArray[np.float64] = self.step_.predict(columns, self.n_threads)
-        if len(rows := self._find_blank(columns)):
+        rows = columns.find_blank(self.encoder_.parts_)
+        if rows is not None and (shares := self.blank_proba) is not None:
             proba = proba.copy()
-            proba[rows] = self.blank_proba
+            proba[rows] = shares
         return proba
 
     @property
@@ -184,11 +185,6 @@ class FittedClassifier(ClassifierMixin, Estimator):
         if self.step_.knows_shares or self.encoder_.missing_seen_[:n_columns].any():
             return None
         return count_shares(self.class_count_)
-
-    def _find_blank(self, columns: Columns) -> NDArray[np.intp]:
-        """Return the places of rows of which nothing is known, for which the step is not asked."""
-        rows = columns.find_blank(len(self.encoder_.parts_))
-        return rows if len(rows) and self.blank_proba is not None else rows[:0]
 
     @of_one_fit
     @describe(ROWS)
@@ -277,8 +273,10 @@ class FittedClassifier(ClassifierMixin, Estimator):
     def explain_columns(self, columns: Columns) -> Explanation:
         """Explain the predictions for rows that have been read."""
         explanation: Explanation = self.step_.explain(columns, self.names, self.n_threads)
-        rows = self._find_blank(columns)
-        return explanation.forget(rows, self.blank_proba) if len(rows) else explanation
+        rows, shares = columns.find_blank(self.encoder_.parts_), self.blank_proba
+        if rows is not None and shares is not None:
+            explanation = explanation.forget(rows, shares)
+        return explanation
 
     @of_one_fit
     @describe(ROWS)

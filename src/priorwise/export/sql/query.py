@@ -6,6 +6,9 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from priorwise.common.documents import Document
 from priorwise.common.files import write_whole
 from priorwise.common.validation import check_choice
@@ -98,19 +101,12 @@ def export_sql(
         f"pw_wide AS ({_widen(len(exported.classes), last)})",
     ]
     kept = [f"r.f{columns.index(name)} AS {quote_name(name)}" for name in keep]
-    answers = [f"w.p{k}" for k in range(len(results))]
-    joined = "pw_row r JOIN pw_wide w ON w.id = r.id"
+    joined, answer = "pw_row r JOIN pw_wide w ON w.id = r.id", "w.p{0}"
     if exported.blank_proba is not None:
-        parts.append(f"pw_blank AS ({_find_blank(exported)})")
+        parts.append(f"pw_blank AS ({_find_blank(exported, exported.blank_proba)})")
         joined += " LEFT JOIN pw_blank b ON b.id = r.id"
-        shares = map(write_number, exported.blank_proba.tolist())
-        answers = [
-            f"CASE WHEN b.id IS NULL THEN {answer} ELSE {share} END"
-            for answer, share in zip(answers, shares, strict=True)
-        ]
-    kept += [
-        f"{answer} AS {quote_name(name)}" for answer, name in zip(answers, results, strict=True)
-    ]
+        answer = "COALESCE(b.p{0}, w.p{0})"
+    kept += [f"{answer.format(k)} AS {quote_name(name)}" for k, name in enumerate(results)]
     query = (
         "WITH RECURSIVE\n" + ",\n".join(parts) + f"\nSELECT {', '.join(kept)}\n"
         f"FROM {joined} ORDER BY r.id\n"
@@ -120,12 +116,13 @@ def export_sql(
     return Document(query, path)
 
 
-def _find_blank(model: ExportedModel) -> str:
-    """Return the query of the rows of which nothing is known."""
+def _find_blank(model: ExportedModel, shares: NDArray[np.float64]) -> str:
+    """Return the query of the rows of which nothing is known, with the shares of the classes."""
     numeric = ", ".join(map(str, [-1, *split_columns(model)[1]]))
     known = f"value >= 0 OR feature IN ({numeric}) AND value IS NOT NULL"
+    answer = ", ".join(f"{write_number(p)} AS p{k}" for k, p in enumerate(shares.tolist()))
     return (
-        f"SELECT id FROM pw_x WHERE feature < {len(model.columns)} "
+        f"SELECT id, {answer} FROM pw_x WHERE feature < {len(model.columns)} "
         f"GROUP BY id HAVING MAX(CASE WHEN {known} THEN 1 ELSE 0 END) = 0"
     )
 

@@ -33,7 +33,8 @@ class Explanation(TermIntervals, ExplanationFormats):
     speaks for the class; `against` takes log-odds against one of the classes instead, as the
     difference of the log probabilities. A probability of zero is taken as 2.2e-308. The
     remainder is zero unless a pool has members that cannot explain themselves, such as classifiers
-    of other libraries. docs/explanations.md says how the contributions of each model are defined.
+    of other libraries, or nothing is known of a row. docs/explanations.md says how the
+    contributions of each model are defined.
 
     Parameters
     ----------
