@@ -9,9 +9,12 @@ import warnings
 from importlib.resources import files
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
 
 from export.cases import CLASSIFIERS, fit, list_rows, make_fresh_rows
+from priorwise import PriorwiseClassifier
 from priorwise.export import export_json, javascript_evaluator
 from priorwise.report.explorer import LEVELS, describe_spread
 
@@ -36,11 +39,11 @@ console.log(JSON.stringify({
 """
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node (node)")
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_contributions_and_intervals_of_the_page_are_those_of_python(name, tmp_path):
-    # Every kind of fresh value is in four neighbouring rows or more.
-    model, X = fit(name), make_fresh_rows()[::3]
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node (node)")
+
+
+def ask_page(model, X, tmp_path):
+    """Return the explanations and intervals that the scripts of the page give."""
     content = {
         "description": export_json(model, explanations=True),
         "spread": describe_spread(model),
@@ -55,7 +58,15 @@ def test_contributions_and_intervals_of_the_page_are_those_of_python(name, tmp_p
     ran = subprocess.run(
         ["node", "main.js"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    found = json.loads(ran.stdout)
+    return json.loads(ran.stdout)
+
+
+@needs_node
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_contributions_and_intervals_of_the_page_are_those_of_python(name, tmp_path):
+    # Every kind of fresh value is in four neighbouring rows or more.
+    model, X = fit(name), make_fresh_rows()[::3]
+    found = ask_page(model, X, tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = model.explain(X)
@@ -69,3 +80,13 @@ def test_contributions_and_intervals_of_the_page_are_those_of_python(name, tmp_p
         return
     np.testing.assert_allclose(bias, np.broadcast_to(expected.bias, bias.shape), rtol=0, atol=1e-9)
     np.testing.assert_allclose(terms, expected.contributions, rtol=0, atol=1e-9)
+
+
+@needs_node
+def test_features_add_nothing_to_a_row_of_which_nothing_is_known(tmp_path):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = PriorwiseClassifier("fast", random_state=0).fit(X[20:], y[20:])
+    rows = pd.DataFrame(np.full((1, 4), np.nan), columns=X.columns)
+    (found,) = ask_page(model, rows, tmp_path)["explanations"]
+    assert not np.any(found["terms"])
+    np.testing.assert_allclose(found["bias"], model.explain(rows).log_odds[0], rtol=0, atol=1e-9)
