@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from priorwise import ConditionalTable
+from priorwise.common.runtime import DataWarning
 from priorwise.smoothing import HDP, HGS, MEstimate
 from reference.smoothing import additive
 from reference.trees import count_rows
@@ -308,6 +309,9 @@ def test_a_fit_that_raises_leaves_the_table_as_it_was(table: ConditionalTable) -
 
 def test_many_target_values_are_kept_sparse(rng: np.random.Generator) -> None:
     frame = pd.DataFrame({"word": rng.integers(0, 500, 800), "topic": rng.integers(0, 40, 800)})
+    with pytest.warns(DataWarning, match="target 'word' has .* different numbers in 800 rows"):
+        ConditionalTable("mle").fit(frame, target="word", given=["topic"])
+    frame = frame.astype({"word": str})
     for smoothing in ("hdp", "laplace", "hgs"):
         table = ConditionalTable(smoothing).fit(frame, target="word", given=["topic"])
         assert not table.count_tree_.is_dense

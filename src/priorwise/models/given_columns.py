@@ -54,7 +54,7 @@ def check_given(given: Any, target: Hashable) -> list[Hashable]:
 
 
 def check_target(target: Hashable, column: NominalColumn) -> None:
-    """Raise ValueError if a target holds measurements; warn if most of its numbers differ."""
+    """Raise ValueError if a target holds measurements; warn if it has many numbers."""
     labels = column.labels
     if not all(is_number(label) for label in labels):
         return
@@ -65,7 +65,7 @@ def check_target(target: Hashable, column: NominalColumn) -> None:
             f"target {target!r} must hold labels or whole numbers, got {len(labels):,} different "
             f"numbers such as {parts[0]}: {advice}"
         )
-    if len(labels) > max(MAX_NUMBERS, len(column.codes) / 2):
+    if len(labels) > MAX_NUMBERS:
         warn_user(
             f"target {target!r} has {len(labels):,} different numbers in "
             f"{len(column.codes):,} rows, and each is a class: {advice}",
