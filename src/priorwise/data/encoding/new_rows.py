@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,8 @@ from priorwise.data.tables.label_keys import NominalColumn
 from priorwise.data.tables.parts import parts_of
 from priorwise.data.tables.raw_table import RawTable
 
-if TYPE_CHECKING:
-    from priorwise.data.encoding.encoder import TableEncoder
 
-
-def read_rows(encoder: TableEncoder, table: RawTable, model: Any) -> Columns:
+def read_rows(encoder: Any, table: RawTable, model: Any) -> Columns:
     """Return a table as a fitted encoder reads it; messages name the model.
 
     Texts that are no numbers, in a column of numbers, are values that training did not have, and
@@ -59,7 +56,7 @@ def read_rows(encoder: TableEncoder, table: RawTable, model: Any) -> Columns:
     return Columns(codes, values, encoder.is_nominal_)
 
 
-def accepts_texts(encoder: TableEncoder, i: int, column: NominalColumn, texts: list[int]) -> bool:
+def accepts_texts(encoder: Any, i: int, column: NominalColumn, texts: list[int]) -> bool:
     """Whether texts, at some places among the labels of a column of numbers, are missing values.
 
     If most values are texts the type of the column has changed: that is an error. Of a few rows it
@@ -79,7 +76,7 @@ def count_rows(column: NominalColumn) -> NDArray[np.int64]:
 
 
 def _note_texts(
-    encoder: TableEncoder, name: str, i: int, column: NominalColumn, texts: list[int], model: Any
+    encoder: Any, name: str, i: int, column: NominalColumn, texts: list[int], model: Any
 ) -> bool:
     """Warn of texts in a column of numbers, once a column, if they are missing values."""
     if not accepts_texts(encoder, i, column, texts):
@@ -97,9 +94,7 @@ def _note_texts(
     return True
 
 
-def _code_nominal(
-    encoder: TableEncoder, table: RawTable, i: int, at: int, model: Any
-) -> NDArray[np.int32]:
+def _code_nominal(encoder: Any, table: RawTable, i: int, at: int, model: Any) -> NDArray[np.int32]:
     column = table.nominal(i, keep_marks=True)
     codes = encoder.categories_[at].encode(column, impute=encoder.missing == "impute")
     unseen = codes < 0
@@ -110,9 +105,7 @@ def _code_nominal(
     return codes
 
 
-def _rank(
-    encoder: TableEncoder, table: RawTable, i: int, at: int, model: Any
-) -> NDArray[np.float64]:
+def _rank(encoder: Any, table: RawTable, i: int, at: int, model: Any) -> NDArray[np.float64]:
     column = table.nominal(i, keep_marks=True)
     ranks = to_ranks(encoder.orders_[i], column)
     is_label = np.array([*(key not in encoder.marks for key in column.keys), False])
@@ -122,7 +115,7 @@ def _rank(
 
 
 def _note_unseen(
-    encoder: TableEncoder,
+    encoder: Any,
     name: str,
     column: NominalColumn,
     unseen: NDArray[np.bool_],
@@ -141,7 +134,7 @@ def _note_unseen(
     encoder.watch.note(at, n_unseen, name, labels, type(model).__name__)
 
 
-def _treat_missing(encoder: TableEncoder, values: NDArray[np.float64], at: int, name: str) -> None:
+def _treat_missing(encoder: Any, values: NDArray[np.float64], at: int, name: str) -> None:
     absent = np.isnan(values)
     if encoder.missing == "impute":
         values[absent] = encoder.means_[at]
