@@ -59,6 +59,17 @@ def test_an_unseen_value_stops_at_the_node_and_gets_its_row():
     assert tree.apply([["snow"], ["rain"]]).tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("smoothing", ["hdp", "pitman-yor", "m-branch"])
+def test_where_inner_nodes_are_priors_a_row_that_stops_has_the_mean_of_the_leaves(smoothing):
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.normal(size=200), np.zeros(200)]
+    y = np.digitize(X[:, 0] + rng.normal(scale=0.3, size=200), [-0.5, 1.5])
+    model = ProbabilityTreeClassifier(smoothing, soft_thresholds=None).fit(X, y)
+    below = model.predict_proba(X)
+    assert len(np.unique(below, axis=0)) > 2
+    np.testing.assert_allclose(model.predict_proba([[np.nan, 0.0]])[0], below.mean(axis=0))
+
+
 def test_missing_is_a_branch_of_its_own():
     X = np.array([[1.0], [1.0], [2.0], [2.0], [np.nan], [np.nan]])
     y = [0, 0, 1, 1, 2, 2]

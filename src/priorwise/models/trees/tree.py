@@ -52,7 +52,8 @@ class ProbabilityTreeClassifier(TableClassifier):
     on it. What is left to "cv" is chosen together by k folds: trees are grown and smoothed on
     k - 1 folds and judged by squared error on the other; the best setting is used with all rows.
     Missing values have a branch of their own. A row whose value has no branch stops at the node
-    and gets the node's probabilities.
+    and gets the node's probabilities; of smoothers whose inner nodes are priors of those below,
+    such as "hdp", the mean of the leaves below, weighed by their rows.
 
     Parameters
     ----------
@@ -328,7 +329,12 @@ class ProbabilityTreeClassifier(TableClassifier):
         cells, node_proba = smooth_nodes(tree, setting.smoother, self.curtailment, seed, monotone)
         bandwidth = bandwidths(tree, setting.softness, feature_scale(table))
         return {
-            "step_": make_step(tree, node_proba, bandwidth * (setting.softness > 0.0)),
+            "step_": make_step(
+                tree,
+                node_proba,
+                bandwidth * (setting.softness > 0.0),
+                inner_is_prior=setting.smoother.inner_is_prior,
+            ),
             "tree_": tree,
             "smoothing_": setting.smoother,
             "criterion_": setting.growth.rules.criterion,
