@@ -15,7 +15,7 @@ from priorwise.common.stored.checks import check_fitted, check_numbers, is_array
 from priorwise.common.validation import check_choice, check_n_jobs, check_seed, take_target
 from priorwise.data.columns import weigh_classes
 from priorwise.data.encoding import TableEncoder
-from priorwise.models.checks import warn_of_mistakes
+from priorwise.models.checks import warn_of_mistakes, warn_of_near_copies
 from priorwise.models.datasets.fitting import (
     SampledModel,
     SampledRows,
@@ -125,9 +125,12 @@ class TableClassifier(FittedClassifier):
         weight = weigh_classes(self.class_weight, y, sample_weight)
         limit = resolve_limit(self.memory_limit)
         table = self._read_table(X, y, weight, groups)
-        if getattr(self, "verbose", 0) >= 0:
+        warns = getattr(self, "verbose", 0) >= 0
+        if warns:
             warn_of_mistakes(table)
         fitted = self.keep_limit(limit, table)._learn(table)
+        if warns and not fitted.keys().isdisjoint((HELD_OUT, "oof_proba_")):
+            warn_of_near_copies(table)
         self._restore_rows(fitted, table)
         return self.adopt(table.encoder, table.classes, table.class_count, {**target, **fitted})
 

@@ -183,7 +183,6 @@ def warn_of_mistakes(table: TrainingTable) -> None:
     """
     findings = list(find_class_variants(table.classes.tolist()))
     findings += _find_no_numbers(table)
-    findings += _find_near_copies(table)
     if table.n_rows >= MIN_WARNED_ROWS:
         findings += _find_in_labels(table)
         rows = np.linspace(0, table.n_rows - 1, min(N_SCREENED, table.n_rows)).astype(np.intp)
@@ -193,13 +192,14 @@ def warn_of_mistakes(table: TrainingTable) -> None:
         warn_user(str(finding), DataWarning)
 
 
-def _find_near_copies(table: TrainingTable) -> list[Finding]:
-    """Find near-copies, unless groups say what belongs together."""
+def warn_of_near_copies(table: TrainingTable) -> None:
+    """Warn of near-copies where rows are held out, unless groups say what belongs together."""
     if table.group is not None:
-        return []
+        return
     enough = max(MIN_CONTINUOUS_VALUES, table.n_rows / 2)
     is_continuous = [len(values) >= enough for values in table.ranked.distinct]
-    return list(find_near_copies(table.columns.values[is_continuous], table.y))
+    for finding in find_near_copies(table.columns.values[is_continuous], table.y):
+        warn_user(str(finding), DataWarning)
 
 
 def _find_no_numbers(table: TrainingTable) -> list[Finding]:

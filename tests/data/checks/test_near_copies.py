@@ -1,19 +1,23 @@
 """The warning about rows that are nearly copies of others."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
 
-from priorwise import NaiveBayesClassifier
+from priorwise import GaussianNetworkClassifier, NaiveBayesClassifier
 from priorwise.common.runtime import DataWarning
 
 
-def fit(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None = None) -> list[str]:
+def fit(
+    X: np.ndarray, y: np.ndarray, groups: np.ndarray | None = None, kind: Any = None
+) -> list[str]:
     """Return the warnings of a fit that speak of near-copies."""
+    model = GaussianNetworkClassifier() if kind is None else kind()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        NaiveBayesClassifier().fit(X, y, groups=groups)
+        model.fit(X, y, groups=groups)
     texts = [str(one.message) for one in caught if issubclass(one.category, DataWarning)]
     return [text for text in texts if "nearly copies" in text]
 
@@ -29,6 +33,8 @@ def test_visits_of_patients_are_found_and_groups_are_the_answer(
     (text,) = fit(X, y)
     assert "groups=" in text
     assert fit(X, y, groups=patient) == []
+    # It holds no rows out.
+    assert fit(X, y, kind=NaiveBayesClassifier) == []
 
 
 @pytest.mark.parametrize("shape", ["normal", "clusters", "curve", "rounded", "spikes", "tails"])

@@ -40,6 +40,8 @@ def _sparse_error(X: Any) -> TypeError:
 
 
 def to_array(X: Any) -> NDArray[Any]:
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "iuf" and X.size > 0:
+        return X
     if issparse(X):
         raise _sparse_error(X)
     if isinstance(X, np.ma.MaskedArray):
@@ -47,8 +49,6 @@ def to_array(X: Any) -> NDArray[Any]:
         kind, is_masked = X.dtype.kind, np.ma.getmaskarray(X)
         X = np.array(X.data, dtype=float if kind in "iuf" else X.dtype if kind in "mM" else object)
         X[is_masked] = {"f": np.nan, "O": None}.get(X.dtype.kind, "NaT")
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iuf" and X.size > 0:
-        return X
     if isinstance(X, (list, tuple)):
         array = np.asarray(X)
         # NumPy makes strings of everything as soon as one value is one.

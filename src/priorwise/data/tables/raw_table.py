@@ -68,7 +68,8 @@ class RawTable:
         self._kinds: dict[int, Kind] = {}
         self._all_series: dict[int, Any] = {}
         self._frame: Any = None
-        X = as_dict_rows(X)
+        if not isinstance(X, np.ndarray):
+            X = as_dict_rows(X)
         if not isinstance(X, np.ndarray | DictRows):
             read = nw.from_native(X, pass_through=True)
             if isinstance(read, nw.LazyFrame):
